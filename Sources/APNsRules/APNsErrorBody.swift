@@ -3,14 +3,14 @@ public import Vocabulary
 
 /// What an error's body says: `{"reason":"…","timestamp":…}`.
 ///
-/// The same object comes as GOAWAY's debug data. A body that is no such object (HTML of a proxy,
-/// nothing, garbage) says nothing: the status then decides alone.
+/// The same object comes as GOAWAY's debug data. Any other body (HTML of a proxy, nothing, garbage)
+/// is ignored: the status then decides alone.
 public struct APNsErrorBody: Hashable, Sendable {
     /// When APNs last found the device token inactive.
     public enum InactiveSince: Hashable, Sendable {
         case untold
         case at(Timestamp)
-        /// Something stands there that is no such time in milliseconds.
+        /// It has a value that is not such a time in milliseconds.
         case implausible
     }
 

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// Which provider token to send with: that of which `iat`.
+/// Which provider token to send with, by its `iat`.
 ///
 /// APNs wants a key's token replaced after 20 minutes at the earliest, and takes none that is older
 /// than an hour ("Establishing a token-based connection to APNs"). It counts over all who have the

@@ -67,7 +67,7 @@ public struct Verdict: Hashable, Sendable {
 
     /// Judges an HTTP answer: by status first, then by reason.
     ///
-    /// A reason that comes with another status than Apple documents has no say. It is nil when the
+    /// A reason that comes with another status than Apple documents is ignored. It is nil when the
     /// answer has no body, or one without a reason (HTML): then it is hardly of APNs. The kind is
     /// that of the request.
     public static func classify(

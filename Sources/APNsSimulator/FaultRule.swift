@@ -62,7 +62,7 @@ package struct ConnectionRule: Hashable, Sendable {
     package enum Effect: Hashable, Sendable {
         /// The TLS handshake fails with the alert handshake_failure (RFC 8446, 6.2).
         case refuseTLS
-        /// MAX_CONCURRENT_STREAMS is at most this; told with the next request.
+        /// MAX_CONCURRENT_STREAMS is at most this; announced with the next request.
         case limitStreams(UInt32)
         /// As soon as a connection is open.
         case onOpening(ConnectionFault)

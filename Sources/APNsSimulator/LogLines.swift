@@ -29,7 +29,7 @@ struct LogLines {
         while start < pending.count {
             let written = unsafe pending.withUnsafeBytes { bytes in
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
-                // SAFETY: reads the bytes that are told, and keeps no pointer.
+                // SAFETY: reads as many bytes as given, and keeps no pointer.
                 return unsafe write(fileDescriptor, rest.baseAddress, rest.count)
             }
             if written < 0 && errno == EINTR { continue }

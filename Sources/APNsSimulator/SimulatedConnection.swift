@@ -35,7 +35,7 @@ final class SimulatedConnection {
     private var answered: [RequestTiming] = []
     /// It says nothing any more; what it reads has no effect.
     private(set) var isMute = false
-    /// The newest MAX_CONCURRENT_STREAMS that was told.
+    /// The newest MAX_CONCURRENT_STREAMS that was announced.
     private(set) var streamLimit: UInt32
     /// How much it has erred; see `ErrorThrottle`.
     var errorScore = 0

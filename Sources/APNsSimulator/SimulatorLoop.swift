@@ -98,7 +98,7 @@ final class SimulatorLoop {
     }
 
     private func acceptAll(_ door: Door) {
-        // An error like EMFILE leaves the connection waiting; it is told again next turn.
+        // An error like EMFILE leaves the connection waiting; it is reported again next turn.
         while let accepted = doors.accept(door) {
             statistics.connections += 1
             guard connections.count < configuration.maxConnections else { continue }

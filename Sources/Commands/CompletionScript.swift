@@ -1,7 +1,7 @@
 /// A script that completes a program's command lines.
 ///
 /// Each script walks the words before the cursor to a place in the table, such as
-/// `heliograph tail`, and offers what can stand there. Words that are no command do not move it.
+/// `heliograph tail`, and offers what can follow. Words that are no command do not move it.
 struct CompletionScript {
     enum Shell: String, CaseIterable, Sendable {
         case bash

@@ -163,7 +163,7 @@ extension Program {
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            // SAFETY: write(2) reads the bytes of the buffer it is lent.
+            // SAFETY: write(2) reads the bytes of the buffer it gets.
             let count = unsafe rest.withUnsafeBytes {
                 unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
             }

@@ -12,7 +12,7 @@ package struct ValueType<Value: Sendable>: Sendable {
     ///   - name: What stands for the value in usage lines, such as `FILE` or `N`.
     ///   - hint: What a shell offers.
     ///   - write: The text of a default value, as help shows it.
-    ///   - read: Throws the reason when the text is no such value.
+    ///   - read: Throws the reason if the text is not such a value.
     package init(
         _ name: String,
         hint: ValueHint = .text,

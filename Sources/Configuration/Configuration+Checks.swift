@@ -39,7 +39,7 @@ extension Configuration {
             ("results.token_status_topic", results.tokenStatusTopic),
             ("results.dead_letter_topic", results.deadLetterTopic),
         ]
-        // A source or a delay that stands twice is told as that.
+        // A duplicate source or delay is reported as such.
         var retried: Set<KafkaTopic> = []
         let retryUses = retryTopics.topics.filter { retried.insert($0).inserted }.map {
             (path: "retry.later", topic: KafkaTopic?.some($0))
@@ -211,7 +211,7 @@ extension Configuration {
         return own
     }()
 
-    /// Pairs of which one must not exceed the other.
+    /// Pairs: one must not exceed the other.
     private func checkOrder(_ reader: ConfigurationReader) {
         func expect(
             _ small: String,

@@ -176,7 +176,7 @@ package struct Configuration: Hashable, Sendable {
     package struct CertificateFiles: Hashable, Sendable {
         /// PEM or PKCS#12.
         package var certificate: String
-        /// PEM; nil: the key stands in the certificate's file.
+        /// PEM; nil: the key is in the certificate's file.
         package var privateKey: SecretSource?
         /// Of the key or of the PKCS#12 file.
         package var passphrase: SecretSource?
@@ -268,7 +268,7 @@ package struct Configuration: Hashable, Sendable {
         package var bearerToken: SecretSource?
         /// PEM; nil: without TLS.
         package var certificateFile: String?
-        /// PEM; nil: the key stands in the certificate's file.
+        /// PEM; nil: the key is in the certificate's file.
         package var privateKey: SecretSource?
     }
 
@@ -277,7 +277,7 @@ package struct Configuration: Hashable, Sendable {
         package var format: LogFormat
         /// Nil: logs do not distinguish devices.
         package var fingerprintKey: SecretSource?
-        /// Where shards log what their engines are told; nil: nowhere.
+        /// Where shards log the inputs of their engines; nil: nowhere.
         package var inputsFolder: String?
     }
 }

@@ -33,7 +33,7 @@ extension Configuration {
         }
     }
 
-    /// Those with a key, and those that stand in the place of a property, by the configuration's key.
+    /// Those with a key, and those that replace a property, by the configuration's key.
     var kafkaSecretFiles: [(key: String, path: String)] {
         let keys = kafkaFiles.filter {
             Self.secretFiles.contains(KafkaConfiguration.withoutPrefix($0.property))

@@ -36,7 +36,7 @@ extension Configuration {
         let others: [(path: String, name: String, source: SecretSource?)] = [
             ("apns", "proxy_password", apns.proxyPassword),
             ("admin", "bearer_token", admin.bearerToken),
-            // The key stands in the certificate's file if it stands nowhere else.
+            // The key is in the certificate's file if it is nowhere else.
             (
                 "admin", admin.privateKey == nil ? "certificate" : "private_key",
                 admin.privateKey ?? admin.certificateFile.map(SecretSource.file)

@@ -34,7 +34,7 @@ package enum SecretSource: Hashable, Sendable, CustomStringConvertible, CustomRe
 
 extension ConfigurationSection {
     /// A secret, from the file that the key `<name>_file` names or from the variable of the key
-    /// `name`, which must not stand in the configuration file.
+    /// `name`, which must not be in the configuration file.
     ///
     /// `isRequired` is nil where it may be missing; else it says whether it is needed here.
     ///
@@ -49,7 +49,7 @@ extension ConfigurationSection {
         let hasVariable = isSet(name, mayBeNull: true)
         let hasFile = isSet(fileKey, mayBeNull: isRequired == nil)
         var type = ValueType.filePath
-        // Who puts the secret itself there is told where it belongs.
+        // The error for a secret itself says where it belongs.
         let variable = ConfigurationReader.variable(for: self.path + [name])
         type.expectation += ", or the variable \(variable)"
         let path: String? =

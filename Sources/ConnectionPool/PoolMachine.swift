@@ -176,7 +176,7 @@ public struct PoolMachine: Hashable, Sendable {
         sentAway(index, now: now, using: &random)
     }
 
-    /// Lets the open connections finish: the peer may tell new ones something else.
+    /// Lets the open connections finish: the peer may give new ones other limits.
     public mutating func renewed(actions: inout [Action]) {
         for index in connections.indices where connections[index].isUsable {
             drain(index, actions: &actions)
@@ -325,7 +325,7 @@ public struct PoolMachine: Hashable, Sendable {
         if waiting > 0, connection.openStreams == 0, let since = connection.shutSince {
             return since
         }
-        // Unheard since it was asked, it is for the PING to tell whether the peer is there.
+        // If nothing has been heard since the PING, its answer shows whether the peer is there.
         guard let since = connection.unansweredSince, connection.heardAt > since else { return nil }
         return since
     }

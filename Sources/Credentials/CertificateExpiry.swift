@@ -2,7 +2,7 @@ package import Vocabulary
 
 /// How long a certificate is still good, as an operator wants to know it.
 package enum CertificateExpiry: Hashable, Sendable {
-    /// For longer than anybody needs to be told.
+    /// Longer than anyone needs a warning for.
     case distant
     /// In so many whole days, rounded down.
     case near(days: Int)

@@ -35,7 +35,7 @@ extension CredentialMaterial {
         }
     }
 
-    /// What a file may not bring while the service runs: the routing stands, and a certificate
+    /// What a file may not bring while the service runs: the routing is fixed, and a certificate
     /// that is not valid now is no better than the one there is.
     func checkReplacing(
         _ old: CredentialMaterial,

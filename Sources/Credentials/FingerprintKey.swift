@@ -5,9 +5,9 @@ package import Vocabulary
 
 /// Makes the names by which logs call device tokens.
 ///
-/// A token is a credential, and a plain hash of one is not better: whoever has a list of tokens
-/// can hash them all. With a key only its holder can tell whose line it is, and whoever holds
-/// the key can also ask OpenSSL: `printf %s TOKEN | openssl dgst -sha256 -hmac KEY`.
+/// A token is a credential, and a plain hash of one is not better: anyone with a list of tokens can
+/// hash them all. With a key only its holder can find out whose line it is, also with OpenSSL:
+/// `printf %s TOKEN | openssl dgst -sha256 -hmac KEY`.
 package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// A shorter key could be guessed.
     package static let minByteCount = 16

@@ -28,8 +28,8 @@ package struct KafkaCertificate: Hashable, Sendable {
 }
 
 extension Configuration.Kafka {
-    /// The certificates of the clients as they stand now, by property; none that cannot be read, of
-    /// which librdkafka itself speaks.
+    /// The clients' current certificates, by property; none that cannot be read, of which
+    /// librdkafka itself speaks.
     package func certificates() -> [KafkaCertificate] {
         let usesTLS = properties.contains { key, value in
             KafkaConfiguration.withoutPrefix(key) == "security.protocol"

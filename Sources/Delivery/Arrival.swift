@@ -1,7 +1,7 @@
 import APNsRules
 public import Vocabulary
 
-/// A record that came from Kafka: what it is, and what is told of it to the engine.
+/// A record that came from Kafka: what it is, and what the engine gets of it.
 ///
 /// An object, because it is large and is looked at all the time: who copies a delivery, or takes
 /// the record out of it, counts one reference instead of twenty.

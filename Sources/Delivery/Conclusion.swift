@@ -1,7 +1,7 @@
 import APNsRules
 public import Vocabulary
 
-/// What a delivery comes to in this shard; decided once, and shared by the records that tell it.
+/// What a delivery comes to in this shard; decided once, and shared by the records that report it.
 public enum Conclusion: Sendable {
     /// The event has ended.
     case ended(Ending)

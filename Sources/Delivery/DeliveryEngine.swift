@@ -644,9 +644,9 @@ public struct DeliveryEngine: Sendable {
         return begun.ignored
     }
 
-    /// The partition's next offset to be written, as its first fetch told it.
+    /// The partition's next offset to be written, as reported by its first fetch.
     ///
-    /// To be told before the partition's first record in an assignment; without it committed
+    /// To be given before the partition's first record in an assignment; without it committed
     /// metadata is not used.
     ///
     /// - Returns: metadata that speaks of more offsets than there are, and is forgotten.
@@ -722,7 +722,8 @@ public struct DeliveryEngine: Sendable {
         return assignment.offsetLost(partition, offset, in: extent, oldestBefore: oldestBefore)
     }
 
-    /// The broker takes less metadata than the commit in flight has; its end is told behind this.
+    /// The broker takes less metadata than the commit in flight has; its end is reported after
+    /// this.
     ///
     /// - Returns: how many characters commits have from now on.
     public mutating func commitMetadataRefused() -> Int {
@@ -732,8 +733,8 @@ public struct DeliveryEngine: Sendable {
 
     /// Kafka takes no commit of these partitions, whatever it takes of others.
     ///
-    /// Their topic is gone, or must not be read. The end of the commit in flight is told behind this,
-    /// with them in `failed`.
+    /// Their topic is gone, or must not be read. The end of the commit in flight is reported after
+    /// this, with them in `failed`.
     public mutating func commitRefused(_ refused: [PartitionID], now: Moment) {
         log?.note(.commitRefused) {
             $0.write(refused)
@@ -1764,7 +1765,7 @@ public struct DeliveryEngine: Sendable {
         assignment.unsettledOffset(of: partition)
     }
 
-    /// Since when Kafka has not told where the group stands; nil: it has, or is not asked.
+    /// Since when Kafka has not returned the group's offsets; nil: it has, or is not asked.
     public var offsetsMissingSince: Instant? { assignment.offsetsMissingSince }
 
     /// Whether Kafka was told to pause the partition.

@@ -114,7 +114,7 @@ struct DeliveryTable: Sendable {
 
     @inline(__always)
     func contains(_ id: DeliveryID) -> Bool {
-        // A slot that is free has a generation that nobody was told of.
+        // A free slot has a generation that nobody has seen.
         id.index < slots.count && slots[id.index].generation == id.generation
     }
 

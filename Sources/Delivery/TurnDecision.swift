@@ -20,7 +20,7 @@ public struct TurnDecision: Sendable {
     /// One that is committed or aborted holds none of this turn's.
     public var transactions: [TransactionStep] = []
     public var publications: [OutgoingRecord] = []
-    /// Records that are never written; the producer and the observer are told.
+    /// Records that are never written; the producer and the observer get them.
     public var dropped: [DroppedRecord] = []
     public var group: [GroupStep] = []
     public var stop: StopReason?

@@ -457,7 +457,7 @@ extension EventDecoder {
         return event
     }
 
-    // In line what each event needs: a decoder that is lent out while it changes is copied.
+    // In line what each event needs: a decoder that is borrowed while it changes is copied.
 
     /// A field's value.
     @inline(__always)
@@ -496,7 +496,7 @@ extension EventDecoder {
         node.byteCount <= byteCount + 2 ? check.document.string(node) : nil
     }
 
-    /// Nil also when both names stand there: neither is more right than the other.
+    /// Nil also when both names are there: neither is more correct than the other.
     private static func destination(
         _ bundleID: JSONNode?,
         _ topic: JSONNode?,
@@ -565,7 +565,7 @@ private struct WrappedEvent {
     /// The default of the event's own `occurred_at`.
     var occurredAt: Timestamp?
 
-    /// Whether what is decoded has to be told of the frame.
+    /// Whether the frame must be passed with what is decoded.
     var isShifted: Bool { offset != 0 || occurredAt != nil }
 }
 
@@ -750,7 +750,7 @@ struct NameTable: Sendable {
     }
 }
 
-/// Texts of which a few come again and again: those are made once, and then shared.
+/// Recurring texts: each is made once, and then shared.
 private struct RecurringTexts {
     /// The last text of each hash, of which the lowest bits count.
     private var texts = [String](repeating: "", count: 16)

@@ -1,7 +1,7 @@
 public import JSON
 public import Vocabulary
 
-/// How a record wraps its event, as far as its headers and first bytes tell.
+/// How a record wraps its event, as far as its headers and first bytes show.
 ///
 /// A structured CloudEvent without its content type looks plain here; only the document shows it.
 struct Framing {

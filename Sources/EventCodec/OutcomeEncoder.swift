@@ -224,7 +224,7 @@ private struct VerdictText: Sendable {
     }
 }
 
-/// An outcome's `source` up to its partition, as it stands in the JSON object.
+/// An outcome's `source` up to its partition, as it is in the JSON object.
 ///
 /// Outcomes of one partition often follow each other; the text is then reused.
 private struct SourceText: Sendable {

@@ -1,6 +1,6 @@
 /// Bytes on their way out: written at the end, taken from the front.
 ///
-/// Not an array, because an array cannot lend uninitialised room to a C function.
+/// Not an array, because an array cannot give a C function uninitialised room.
 @safe public struct ByteQueue: ~Copyable {
     private var storage: UnsafeMutableRawBufferPointer
     private var start = 0

@@ -52,7 +52,7 @@ public struct ClientCertificate: Sendable {
         facts = CertificateFacts(leaf)
     }
 
-    /// The key that stands in the file of the certificate.
+    /// The key in the certificate's file.
     private static func key(
         besideCertificates file: [UInt8],
         _ isPKCS12: Bool,

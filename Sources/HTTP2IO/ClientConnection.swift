@@ -123,7 +123,7 @@ public final class ClientConnection {
         takeEvents(into: &events)
         for index in events.indices {
             lookAhead(events.span.extracting(index...))
-            // Moved out and back in: to lend it where it is, a copy would be made.
+            // Moved out and back in: borrowing it in place would copy it.
             var event = ConnectionEvent.pingAnswered
             swap(&event, &events[index])
             body(event)

@@ -35,7 +35,7 @@ public enum ResponseFlaw: Hashable, Sendable, CustomStringConvertible {
     case badSequence
     /// RFC 9113, 8.1.1.
     case badLength
-    /// Another breach of HTTP/2 in the stream, which the peer was told of with this code.
+    /// Another breach of HTTP/2 in the stream, which the peer was told with this code.
     case other(HTTP2ErrorCode)
 
     public var description: String {

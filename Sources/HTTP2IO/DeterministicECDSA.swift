@@ -10,7 +10,7 @@ import COpenSSL
 @safe struct DeterministicECDSA: ~Copyable {
     private let group: OpaquePointer
     private let context: OpaquePointer
-    /// n, of which the group is the owner.
+    /// n, owned by the group.
     private let order: OpaquePointer
     /// d, the private key.
     private let secret: OpaquePointer

@@ -23,7 +23,7 @@ public struct EarlyGoAway: Hashable, Sendable {
 
     /// Reads the first bytes of a connection.
     static func read(_ bytes: borrowing ByteQueue) -> Reading {
-        // SAFETY: the bytes are read while they are lent, each behind a look at their number.
+        // SAFETY: the bytes are read while they are valid, each after a check of their number.
         unsafe bytes.withBytes {
             unsafe read(Array($0.prefix(headerByteCount + maxPayloadByteCount)))
         }

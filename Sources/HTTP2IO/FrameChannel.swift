@@ -172,7 +172,7 @@ public struct FrameChannel: ~Copyable {
     /// Puts bytes that need be no frame behind those that wait for encryption.
     public mutating func appendRaw(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
-            // SAFETY: append copies the bytes while the array lends them.
+            // SAFETY: append copies the bytes while they are valid.
             guard let start = bytes.baseAddress else { return }
             unsafe plaintextOut.append(start, byteCount: bytes.count)
         }

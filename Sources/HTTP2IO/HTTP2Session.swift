@@ -287,7 +287,7 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
 @unsafe private struct FreeLists {
     /// Sizes are rounded up to multiples of it; it is a multiple of every alignment.
     private static let step = 64
-    /// Larger ones come and go through malloc: buffers of frames, of which a session has few.
+    /// Larger ones come and go through malloc: buffers of frames, and a session has few.
     ///
     /// In a debug build all do, so that sanitizers and valgrind see each use of what was freed.
     #if DEBUG

@@ -119,7 +119,7 @@ private struct WaitingHeaders: ~Copyable {
     }
 }
 
-/// The fields of a header block in memory that somebody lends.
+/// The fields of a header block in borrowed memory.
 @unsafe private struct HeaderFieldReader {
     @unsafe struct Field {
         var indexing: HeaderBlock.Indexing
@@ -180,7 +180,7 @@ private struct HeaderBlockEncoder {
     private var memory = FieldMemory()
     /// Names that have been indexed for their own sake; a few, whatever became of their entries.
     private var namesSent: [[UInt8]] = []
-    /// The lowest limit of the peer's since the last block, to be told with the next.
+    /// The peer's lowest limit since the last block, to be announced with the next.
     private var lowestLimit: Int?
 
     /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
@@ -235,7 +235,7 @@ private struct HeaderBlockEncoder {
         }
     }
 
-    /// Writes a field of which nothing is known.
+    /// Writes a field that is in no table.
     private mutating func lookUp(
         _ field: HeaderFieldReader.Field,
         at place: Int,
@@ -291,7 +291,7 @@ private struct HeaderBlockEncoder {
     }
 }
 
-/// Writes HPACK's primitives into room that somebody lends, and that is large enough.
+/// Writes HPACK's primitives into borrowed room that is large enough.
 @unsafe private struct HPACKWriter {
     private let start: UnsafeMutablePointer<UInt8>
     private var end: UnsafeMutablePointer<UInt8>
@@ -303,7 +303,7 @@ private struct HeaderBlockEncoder {
 
     var count: Int { unsafe end - start }
 
-    /// RFC 7541, 5.1; the pattern stands in the bits above the prefix.
+    /// RFC 7541, 5.1; the pattern is in the bits above the prefix.
     @inline(__always)
     mutating func integer(_ value: Int, prefix: Int, pattern: UInt8) {
         let mask = 1 << prefix &- 1

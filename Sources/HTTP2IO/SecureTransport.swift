@@ -56,7 +56,7 @@ public struct SecureTransport: ~Copyable {
     /// Queues bytes as they are, before TLS begins.
     public mutating func writePlain(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
-            // SAFETY: append copies the bytes while the array lends them.
+            // SAFETY: append copies the bytes while they are valid.
             guard let start = bytes.baseAddress else { return }
             unsafe outgoing.append(start, byteCount: bytes.count)
         }
@@ -441,7 +441,7 @@ private func writeToQueue(
     written: UnsafeMutablePointer<Int>?
 ) -> Int32 {
     guard let bytes = unsafe bytes, let target = unsafe BIO_get_data(bio) else { return 0 }
-    // SAFETY: `withTarget` lent the queue, which nobody else touches meanwhile.
+    // SAFETY: `withTarget` borrowed the queue, which nobody else touches meanwhile.
     let queue = unsafe target.assumingMemoryBound(to: ByteQueue.self)
     unsafe bytes.withMemoryRebound(to: UInt8.self, capacity: byteCount) {
         unsafe queue.pointee.append($0, byteCount: byteCount)

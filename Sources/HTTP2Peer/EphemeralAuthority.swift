@@ -140,8 +140,8 @@ private enum CertificateBuilder {
         let certificate = unsafe Certificate(owning: raw)
         let serialNumber = UInt64.random(in: 1...UInt64(Int64.max))
         let issuerRaw = unsafe issuer?.raw ?? raw
-        // Version 3 is written as 2. An hour of grace for clocks that are behind.
-        // SAFETY: the getters lend parts of the certificate; the setters copy what they get.
+        // Version 3 is written as 2. An hour of grace for clocks that are behind. SAFETY: the
+        // getters return parts of the certificate; the setters copy what they get.
         unsafe check(X509_set_version(raw, 2))
         unsafe check(ASN1_INTEGER_set_uint64(X509_get_serialNumber(raw), serialNumber))
         unsafe check(

@@ -6,7 +6,7 @@ package import Vocabulary
 /// A server's connection: TCP, TLS and HTTP/2, used like a `ClientConnection`.
 ///
 /// Owned by one event-loop thread and never blocking. `respond` and the other wishes are carried
-/// out by the next `flush`. It obeys: what it is told to send it sends, however rude.
+/// out by the next `flush`. It sends whatever it is told to, even if it violates the protocol.
 package final class ServerConnection {
     enum Phase: Hashable {
         /// TLS. Next: `open`, `closed`.
@@ -202,8 +202,8 @@ package final class ServerConnection {
 
     /// A further SETTINGS frame; a new stream limit holds as soon as it is sent.
     package func submitSettings(_ settings: [HTTP2Setting]) {
-        // nghttp2 would end the connection over a stream above an acknowledged limit. So it is
-        // told of no limit, the true one is put into the frame, and enforced here.
+        // nghttp2 would end the connection over a stream above an acknowledged limit. So nghttp2
+        // gets no limit; the true one is put into the frame, and enforced here.
         let limit = settings.last { $0.identifier == HTTP2Setting.maxConcurrentStreamsID }?.value
         let untold = settings.map {
             $0.identifier == HTTP2Setting.maxConcurrentStreamsID

@@ -40,7 +40,7 @@ struct ServerStream: StreamEntry {
     var headers = HeaderBlock()
     var headerByteCount = 0
     var hasAllFields = false
-    /// Over the stream limit: refused, never told.
+    /// Over the stream limit: refused, never reported.
     var isRefused = false
     var requestBody: [UInt8] = []
     /// A response was submitted: there is only one.

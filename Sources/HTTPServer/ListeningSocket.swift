@@ -11,7 +11,7 @@ enum ListeningSocket {
         ip4.sin_family = sa_family_t(AF_INET)
         ip4.sin_port = address.port.bigEndian
         if unsafe inet_pton(AF_INET, host, &ip4.sin_addr) == 1 {
-            // SAFETY: a sockaddr_in is lent as the sockaddr that it begins as, with its size.
+            // SAFETY: a sockaddr_in is passed as the sockaddr that it begins with, with its size.
             return try unsafe withUnsafePointer(to: &ip4) { pointer throws(HTTPServerError) in
                 let size = socklen_t(MemoryLayout<sockaddr_in>.size)
                 return try unsafe listen(AF_INET, UnsafeRawPointer(pointer), size, address)

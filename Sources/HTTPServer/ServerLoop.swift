@@ -102,7 +102,7 @@ struct ServerLoop: ~Copyable {
                 clamping: left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1
             )
         }
-        // SAFETY: poll writes the answers into the array that it is lent.
+        // SAFETY: poll writes the answers into the array that it gets.
         let count = unsafe descriptors.withUnsafeMutableBufferPointer { buffer in
             unsafe poll(buffer.baseAddress, nfds_t(buffer.count), milliseconds)
         }

@@ -24,7 +24,7 @@ public struct JSONError: Error, Hashable, Sendable {
     }
 
     public let kind: Kind
-    /// In bytes from the text's start; nil where the parser cannot tell.
+    /// In bytes from the text's start; nil where the parser does not know it.
     public let offset: Int?
 
     public init(kind: Kind, offset: Int?) {
@@ -60,7 +60,7 @@ extension JSONError: CustomStringConvertible {
 
 /// What a parser takes.
 public struct JSONLimits: Hashable, Sendable {
-    /// No parser takes more than 16,777,215 bytes, whatever stands here.
+    /// No parser takes more than 16,777,215 bytes, whatever this is.
     public var maxByteCount: Int
     /// Objects and arrays inside each other; 1 is a container of scalars.
     public var maxDepth: Int

@@ -230,8 +230,8 @@ extension JSONDocument {
         return isSimple ? found : nil
     }
 
-    /// The first object from an entry on, and before another, of which two names may be the same;
-    /// the other if there is none.
+    /// The first object from an entry on, and before another, that may have a duplicate name; the
+    /// other if there is none.
     func nextSuspect(_ index: Int, before end: Int) -> Int {
         precondition(index >= 0 && end >= index)
         return unsafe withView { view in unsafe hg_json_next_suspect(view, index, end) }

@@ -59,7 +59,7 @@ struct DecimalText {
     /// The value is `0.digits` times ten to this power; 0 for zero.
     private(set) var scale = 0
 
-    /// Exponents beyond this stand for it: no document is long enough to tell the difference.
+    /// Larger exponents count as this one: no document is long enough to tell the difference.
     private static let largestExponent = 1 << 40
 
     init(_ source: borrowing [UInt8], _ range: Range<Int>) {

@@ -29,7 +29,7 @@ public struct FindingReport: Sendable {
         let limit = Self.maxByteCount - Self.reservedByteCount
         let finding = named(finding)
         if hasRoom, byteCount + finding.byteCount <= limit { return keep(finding) }
-        // Nobody is told nothing: a first finding that is too long loses its places.
+        // There is always a finding: a first one that is too long loses its places.
         if findings.isEmpty { return keep(named(Self.unplaced)) }
         leaveOut()
     }

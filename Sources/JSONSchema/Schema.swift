@@ -80,8 +80,8 @@ public struct Schema: Sendable {
     /// The symbol of a name that the schema speaks of; nil where it has none.
     public func symbol(of name: String) -> Int? { program.symbols.position(of: name) }
 
-    /// Where the names of the schema stand in a value that is about to be checked: the check looks
-    /// none of them up again.
+    /// Where the schema's names are in a value that is about to be checked: the check looks none of
+    /// them up again.
     ///
     /// - Returns: the names that are there, for `SchemaCheck.member`; nil where they have to be
     ///   looked for one by one.

@@ -23,7 +23,7 @@ public struct SchemaCheck {
         self.document = document
     }
 
-    /// Continues with another text, of which nothing is known.
+    /// Continues with another text, about which nothing is known.
     public mutating func parse(_ text: [UInt8], upTo end: Int) throws(JSONError) {
         program = nil
         dateTime = (-1, nil)

@@ -36,7 +36,7 @@ extension SchemaCompiler {
         return true
     }
 
-    /// The node of the schema that stands below the current one, by reference tokens.
+    /// The schema's node below the current one, by reference tokens.
     mutating func child(
         _ tokens: String...,
         context: Context

@@ -198,7 +198,7 @@ extension SchemaExplainer {
         let branches = program.operands[Int(instruction.a)..<Int(instruction.b)]
         let matching = branches.filter { program.admits($0, value, &check) }
         guard matching.isEmpty else {
-            // It was told of the null; what else its being there means was not meant.
+            // The null has been reported; further consequences of its presence were not meant.
             guard !objectsWithNull.contains(value.index) else { return }
             return fail(value, keyword, "matches more than one of the alternatives")
         }

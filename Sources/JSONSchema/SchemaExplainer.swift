@@ -149,7 +149,7 @@ struct SchemaExplainer {
     ///   - value: what is wrong.
     ///   - keyword: what it breaks.
     ///   - message: what is expected, or the whole of what there is to say.
-    ///   - instruction: what the message has to tell of the value for; nil: nothing.
+    ///   - instruction: what the message says of the value for; nil: nothing.
     mutating func fail(
         _ value: JSONNode,
         _ keyword: String,

@@ -49,7 +49,7 @@ struct SchemaIndex: Sendable {
     /// What the pointers of `locations` take.
     private var pointerByteCount = 0
 
-    /// More than any sensible schema has: a long name stands in the pointers of all that is below it.
+    /// More than any sensible schema has: a long name is in the pointers of everything below it.
     private static let maxPointerByteCount = 16 << 20
 
     var documentURIs: [String] { documents.dropFirst(builtInDocumentCount).map(\.uri) }

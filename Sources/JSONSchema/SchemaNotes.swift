@@ -9,11 +9,11 @@ struct SchemaNotes: Sendable {
     var itemKeywords: [(prefix: String, rest: String)] = []
     /// Every property that a schema names, and its node.
     var propertyNodes: [(name: String, node: Int32)] = []
-    /// Nodes of whose values not even the size is reported.
+    /// Nodes whose values' sizes are not shown either.
     var secretNodes: Set<Int32> = []
     /// What the values of a node are meant to be, where its schema says so.
     var forms: [Int32: ValueForm] = [:]
-    /// Members of whose values not even the size is told, wherever they stand.
+    /// Members whose values' sizes are not shown either, wherever they are.
     private(set) var secretNames: Set<String> = ["device_token"]
 
     /// Finds what `writeOnly` hides (JSON Schema Validation, 9.4): the schemas that have it, those

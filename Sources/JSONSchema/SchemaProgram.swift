@@ -57,7 +57,7 @@ final class SchemaProgram: Sendable {
             + (operands.count + nameSlots.count) * MemoryLayout<Int32>.stride
             + memberRules.count * MemoryLayout<MemberRule>.stride
             + literals.count * MemoryLayout<Literal>.stride
-        // A name stands in the notes as well, with what describes it.
+        // A name is in the notes as well, with what describes it.
         return tables + 2 * names.byteCount + names.count * 128 + limits.count * 128
             + instructions.count * 64 + patternByteCount
     }
@@ -72,7 +72,7 @@ final class SchemaProgram: Sendable {
         var isSimple = false
         /// The kinds of values for which the steps before `behindType` hold, a bit for each.
         var kinds: UInt16 = 0
-        /// The kinds of which every value is admitted.
+        /// The kinds whose values are all admitted.
         var admittedKinds: UInt16 = 0
         var firstStep: Int32 = 0
         /// Behind the first step, if that is a `type`.

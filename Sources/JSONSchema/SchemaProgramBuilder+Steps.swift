@@ -143,7 +143,7 @@ extension SchemaProgramBuilder {
 extension SchemaProgram.Instruction {
     fileprivate var types: TypeSet { TypeSet(rawValue: UInt8(truncatingIfNeeded: a)) }
 
-    /// The kinds of values of which some may break it, a bit for each.
+    /// The kinds with values that may violate it, a bit for each.
     fileprivate var judgedKinds: UInt16 {
         switch operation {
         case .type: ~types.kinds

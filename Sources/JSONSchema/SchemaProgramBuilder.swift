@@ -64,7 +64,7 @@ struct SchemaProgramBuilder {
         return Int32(itemRules.count - 1)
     }
 
-    /// A table of names, none of which may stand in it twice.
+    /// A table of names without duplicates.
     mutating func table(_ texts: [String]) -> SchemaProgram.NameTable {
         guard !texts.isEmpty else { return SchemaProgram.NameTable() }
         let first = names.count

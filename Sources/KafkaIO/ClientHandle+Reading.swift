@@ -52,8 +52,8 @@ extension ClientHandle {
     /// A partition's oldest offset, and the one behind what can be read of it; asks its leader.
     ///
     /// `deadline` is for finding the leader only: for the answer 2.0.2 waits as long as its request
-    /// and its repetitions live, which is minutes if the leader cannot be reached. So the question is
-    /// left alone when connections have failed for 15 s.
+    /// and its repetitions live, which is minutes if the leader cannot be reached. So the request
+    /// is abandoned when connections have failed for 15 s.
     func watermarks(
         of partition: TopicPartition,
         deadline: Duration
@@ -75,7 +75,7 @@ extension ClientHandle {
         }
     }
 
-    /// A partition's oldest offset and the next one to be written, as its last fetch told them.
+    /// A partition's oldest offset and the next one to be written, as reported by its last fetch.
     ///
     /// - Returns: nil before the first fetch; never asks a broker.
     func knownWatermarks(of partition: TopicPartition) -> Range<Int64>? {
@@ -94,7 +94,7 @@ extension ClientHandle {
 
 /// `rd_kafka_query_watermark_offsets`, on a thread that nobody has to wait for.
 @safe private final class WatermarkQuestion: Sendable {
-    // SAFETY: the library's calls may come from any thread, and a client whose question is left alone
+    // SAFETY: the library's calls may come from any thread, and a client whose request is abandoned
     // is never freed (`ClientHandle.leave`).
     private nonisolated(unsafe) let client: OpaquePointer
     private let partition: TopicPartition

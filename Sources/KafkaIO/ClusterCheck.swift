@@ -112,7 +112,7 @@ public struct ClusterCheck {
         return answers
     }
 
-    /// How many bytes each topic takes in a batch (`max.message.bytes`), or why that is not told.
+    /// How many bytes each topic takes in a batch (`max.message.bytes`), or why that is unknown.
     ///
     /// Kafka asks for a right of its own for it: DescribeConfigs on the topic.
     public func maxBatchBytes(

@@ -7,7 +7,7 @@ import CRdkafka
 /// The texts are those of 2.0.2 (rdkafka_broker.c, rdkafka_transport.c, rdkafka_ssl.c,
 /// rdkafka_sasl.c). What is not known is passed on as it is.
 public struct ConnectionTrouble {
-    /// How the client was told to connect.
+    /// How the client is configured to connect.
     public struct Security: Hashable, Sendable {
         var usesTLS: Bool
         var usesLogin: Bool
@@ -41,7 +41,7 @@ public struct ConnectionTrouble {
 
     /// Host and port.
     private let address: String
-    /// The address is one that a broker told, not one of `bootstrap.servers`.
+    /// The address comes from a broker, not from `bootstrap.servers`.
     private let isAdvertised: Bool
     private let said: String
 

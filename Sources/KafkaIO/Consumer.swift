@@ -3,15 +3,15 @@ public import Vocabulary
 
 /// A member of a consumer group.
 ///
-/// Belongs to one thread. No call waits, and nothing calls back: everything that happens comes
-/// out of `poll`. An assignment goes `partitionsAssigned`, `assign`, `partitionsRevoked`,
-/// `unassign`; rebalances are eager, so it is always the whole. What the library cannot be told at
-/// once is left to `timeAdvanced`, at `nextDeadline`.
+/// Belongs to one thread. No call waits, and nothing calls back: everything that happens comes out
+/// of `poll`. An assignment goes `partitionsAssigned`, `assign`, `partitionsRevoked`, `unassign`;
+/// rebalances are eager, so it is always the whole. Commands that the library cannot take at once
+/// are left to `timeAdvanced`, at `nextDeadline`.
 ///
 /// Letting go of a consumer does not free it: librdkafka 2.0.2 may hang in the attempt. After
 /// `closed`, a process that exits does just that; others call `destroyAside`.
 public final class Consumer {
-    /// Where the member stands in a rebalance.
+    /// The member's phase in a rebalance.
     private enum Phase: Hashable {
         /// Owns nothing. Next: `offered`, `closed`.
         case idle
@@ -264,7 +264,7 @@ public final class Consumer {
         restarts.failed(partition, readOnFrom: position, now: now)
     }
 
-    /// Asks the partition's leader what its log holds, of which an offset is missing.
+    /// Asks the partition's leader what its log holds, because an offset is missing.
     ///
     /// `logFound` answers; until then `logNotFound` comes, and the leader is asked again.
     public func findLog(of partition: PartitionID, missing offset: Offset, now: Instant) {

@@ -11,7 +11,7 @@ public struct CommitResult: Hashable, Sendable {
     }
 }
 
-/// What a partition's log holds of which an offset is missing.
+/// What a partition's log holds if an offset is missing.
 public struct FoundLog: Hashable, Sendable {
     public let partition: PartitionID
     /// The offset that Kafka did not have.

@@ -134,7 +134,7 @@ extension KafkaError.Code {
     /// A batch is larger than a segment of the topic's log.
     public static let recordListTooLarge = Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     public static let invalidRecord = Self(RD_KAFKA_RESP_ERR_INVALID_RECORD)
-    /// Another record of the batch was refused; told from librdkafka 2.8 on, which names it so.
+    /// Another record of the batch was refused; reported by librdkafka 2.8 and later.
     public static let invalidDifferentRecord = Self(rawValue: -138)
     /// The clocks of this machine and of the broker are far apart.
     public static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)

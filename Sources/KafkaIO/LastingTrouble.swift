@@ -2,7 +2,7 @@
 ///
 /// A connection that breaks is made again within seconds, which is nobody's business.
 public struct LastingTrouble {
-    /// What is worth telling.
+    /// What is worth reporting.
     public static let toTell = Duration.seconds(5)
     /// What a command ends for.
     public static let toEnd = Duration.seconds(15)

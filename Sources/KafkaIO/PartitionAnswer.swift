@@ -3,7 +3,7 @@ public import Vocabulary
 /// What an answer of the library says of one partition, copied out.
 public struct PartitionAnswer: Hashable, Sendable {
     public var partition: TopicPartition
-    /// An offset, or one of `RD_KAFKA_OFFSET_…`, all of which are negative.
+    /// An offset, or one of `RD_KAFKA_OFFSET_…`, all negative.
     public var offset: Int64
     public var metadata: String?
     public var error: KafkaError?

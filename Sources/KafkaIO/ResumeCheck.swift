@@ -10,7 +10,7 @@ struct ResumeCheck {
         case skip
         /// The check is over, as far as it could be made.
         case deliver
-        /// Another record stands there: this is not the log that the position was committed for.
+        /// Another record is there: this is not the log that the position was committed for.
         case replaced
     }
 

@@ -84,7 +84,7 @@ public final class TopicScan {
     private func take(_ record: Record, into records: inout [Record]) {
         guard let end = ends[record.partition] else { return }
         if record.offset < end { records.append(record) }
-        // There may be no record right before the end: transaction markers stand there, or it was
+        // There may be no record right before the end: there may be transaction markers, or it was
         // compacted. The next one then shows the end, unless the library does.
         if record.offset.next >= end { ends[record.partition] = nil }
     }

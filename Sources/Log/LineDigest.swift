@@ -1,7 +1,7 @@
 package import Vocabulary
 
-/// Keeps faults that repeat from filling the log: the first few lines of a kind are told, the
-/// others are counted and told of once a window.
+/// Keeps faults that repeat from filling the log: the first few lines of a kind are written, the
+/// others are counted and summarized once a window.
 ///
 /// As long as a kind repeats, its lines are only counted; after a quiet window it is forgotten, and
 /// the next one is reported in full again. Pure: the caller brings the time.
@@ -17,7 +17,7 @@ package struct LineDigest<Line: Sendable>: Sendable {
         }
     }
 
-    /// "`count` more of the same in the last `duration`", of which `last` is the latest.
+    /// "`count` more of the same in the last `duration`"; `last` is the latest.
     package struct Summary: Sendable {
         package let last: Line
         package let count: Int
@@ -48,7 +48,7 @@ package struct LineDigest<Line: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - window: How long lines are counted before a summary.
-    ///   - burst: Lines of a kind that are told before the others are counted.
+    ///   - burst: Lines of a kind that are written before the others are counted.
     ///   - maxKinds: Kinds that are distinguished; those beyond are counted together.
     package init(
         window: Duration = .seconds(60),
@@ -63,7 +63,7 @@ package struct LineDigest<Line: Sendable>: Sendable {
 
     /// Takes a line.
     ///
-    /// - Returns: Whether it is to be told; otherwise it is counted.
+    /// - Returns: Whether to write it; otherwise it is counted.
     package mutating func admits(_ line: Line, of kind: Kind, now: Instant) -> Bool {
         nextLook = nextLook ?? now + window
         guard var entry = entries[kind] else {

@@ -28,8 +28,8 @@ package struct Log: Sendable {
 
     /// The same log, whose lines are all written, also those that repeat.
     ///
-    /// For changes of state that no peer brings about, and of which each counts: a second one that
-    /// looks like the first must not be told a minute late.
+    /// For changes of state that no peer causes and that all matter: a second one that looks like
+    /// the first must not be logged a minute late.
     package var everyLine: Log {
         var log = self
         log.isAlwaysWritten = true

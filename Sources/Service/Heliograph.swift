@@ -45,7 +45,7 @@ package struct Heliograph: Sendable {
     ///
     /// - Parameters:
     ///   - handlingSignals: Whether this run does what signals ask for; see `SignalRule`.
-    ///   - onListening: Told the admin port once it is open.
+    ///   - onListening: Called with the admin port once it is open.
     /// - Returns: What was done, once everything is committed that could be.
     /// - Throws: `ServiceError` when the service cannot start or continue; `RestartWanted` when
     ///   it has drained to be started again.

@@ -41,7 +41,7 @@ final class APNsConnections {
     /// Where the connection leads; nil once it has ended.
     func route(of id: ConnectionID) -> Route? { links[id]?.route }
 
-    /// There is something to send or to tell.
+    /// There is something to send or to report.
     var isBusy: Bool { !touched.isEmpty || !untold.isEmpty }
 
     /// New connections lead there.
@@ -172,7 +172,7 @@ final class APNsConnections {
         }
     }
 
-    /// The same, but what happened is told by the next `tellUntold`.
+    /// The same, but what happened is reported by the next `tellUntold`.
     func flush(_ loop: borrowing EventLoop) {
         flush(loop) { untold.append($0) }
     }

@@ -11,7 +11,7 @@ enum APNsEvent {
     case streamLimitChanged(ConnectionID, Int)
     case answered(DeliveryID, HTTP2Response)
     case streamBroke(DeliveryID, StreamBreak)
-    /// The stream's end is told by itself.
+    /// The stream's end is reported separately.
     case malformedAnswer(ConnectionID, Route, ResponseFlaw)
     case goAway(ConnectionID, Route, Farewell)
     case pingAnswered(ConnectionID)

@@ -13,7 +13,7 @@ package struct ArrivalDecoder: ~Copyable {
     private let broadcastSchema: BroadcastSchema?
     /// Of the operator's schemas that the decoder has.
     private var schemasVersion = 0
-    /// Of the registry's, to be forgotten once what waits for them is told so.
+    /// Of the registry's, to be forgotten once what waits for them has been notified.
     private var uselessSchemas: [SchemaReference] = []
     /// Of the registry's, what those of use take.
     private var schemaByteCount = 0

@@ -113,7 +113,7 @@ package struct BrokerStatistics: Hashable, Sendable {
     static func all(in root: JSONValue) -> [BrokerStatistics] {
         (root["brokers"]?.object?.members ?? []).compactMap { broker in
             guard let node = broker.value["nodeid"]?.integer, node >= 0,
-                // The coordinator stands there once more under a name of its own.
+                // The coordinator is listed a second time under a name of its own.
                 broker.value["source"]?.string != "logical",
                 let roundTrips = broker.value["rtt"], let count = roundTrips["cnt"]?.integer,
                 count > 0, let mean = roundTrips["avg"]?.integer, mean >= 0

@@ -1,7 +1,7 @@
 package import SystemIO
 package import Vocabulary
 
-/// Where each shard writes down what its engine is told (`log.inputs_folder`).
+/// Where each shard records the inputs of its engine (`log.inputs_folder`).
 package struct InputLogSettings: Sendable {
     package var folder: String
     /// Of this program: another one may decide otherwise.

@@ -187,7 +187,7 @@ package struct OutcomeProducer: ~Copyable {
         case .failed(let error):
             guard error.isFatal else { return .failed(error) }
             if isTransactional {
-                // One that a call meets as well is that call's to tell of.
+                // If a call meets it as well, that call reports it.
                 lastTransactionError = error
                 engine.transactionalProducerFailed(TransactionError(error).kind, now: now)
                 return .producerFailed(error, isReplaced: false)

@@ -13,8 +13,8 @@ import Vocabulary
 /// One thread with everything a record needs from arrival to commit: an event loop, a member of
 /// the consumer group, a producer, the delivery engine and the connections to APNs.
 ///
-/// The parts know nothing of each other. A part is lent the engine to tell it something, and what it
-/// answers with is handed to the next one; here stands in which order.
+/// The parts know nothing of each other. A part borrows the engine to give it an input, and its
+/// answer is passed to the next part; this file defines the order.
 ///
 /// The loop never blocks but in `EventLoop.wait`, and nothing polls: librdkafka's queues, sockets
 /// and other threads all wake it through descriptors. Each round is a *turn*:
@@ -213,8 +213,8 @@ package struct Shard: ~Copyable {
 
     /// Reports to the engine what happened at APNs, and to the observer the engine's answer.
     ///
-    /// All of it, however long that takes: an answer that has been read must be told before the
-    /// turn's end looks at the time limits, or it would come too late for a delivery in flight.
+    /// All of it, however long that takes: an answer that has been read must be reported before the
+    /// turn's end checks the time limits, or it would come too late for a delivery in flight.
     private mutating func tell(_ event: APNsEvent) {
         switch event {
         case .opened(let id, let limit):

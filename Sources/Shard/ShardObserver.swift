@@ -20,7 +20,7 @@ package struct ShardObserver {
     private static let statusInterval = Duration.milliseconds(100)
     /// Between two looks at every delivery and partition.
     private static let lookInterval = Duration.seconds(1)
-    /// So long Kafka may take to tell where the group stands.
+    /// How long Kafka may take to return the group's offsets.
     private static let offsetPatience = Duration.seconds(10)
 
     private let log: Log
@@ -505,7 +505,7 @@ package struct ShardObserver {
         log.warning("APNs is not answering requests", facts)
     }
 
-    /// A request was not answered in time; told of once, until the next answer.
+    /// A request was not answered in time; logged once, until the next answer.
     ///
     /// `route`: nil where the connection has ended meanwhile.
     package mutating func requestTimedOut(on id: ConnectionID, _ route: Route?, now: Moment) {
@@ -617,7 +617,7 @@ package struct ShardObserver {
 
     /// Writes the turn's numbers down.
     ///
-    /// The engine is lent like this to spare a copy of it; nothing in it is changed.
+    /// The engine is borrowed like this to avoid a copy; nothing in it is changed.
     package mutating func turnEnded(_ engine: inout DeliveryEngine) {
         let counts = engine.counts
         metrics.attempts.add(UInt64(counts.attempts - counted.attempts))

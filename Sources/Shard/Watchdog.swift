@@ -2,8 +2,8 @@ package import Vocabulary
 
 /// Whether a shard still does its work, judged from outside its thread.
 ///
-/// librdkafka 2.0.2 cannot tell a dead loop: polling any queue of a consumer counts as life. So the
-/// shard shows when its loop turned and how many records it took, and this looks on.
+/// librdkafka 2.0.2 cannot detect a dead loop: polling any queue of a consumer counts as life. So
+/// the shard shows when its loop turned and how many records it took, and this looks on.
 package struct Watchdog: Hashable, Sendable {
     /// What a shard shows of itself.
     package struct Reading: Hashable, Sendable {

@@ -3,8 +3,8 @@ import Vocabulary
 
 /// Fingerprints of a run, one for each kind of decision: two runs of one seed have the same.
 ///
-/// They tell whether two builds decide the same. There is one for each kind, because the order in
-/// which decisions of different kinds are told is not a decision.
+/// They show whether two builds decide the same. There is one for each kind, because the order
+/// between decisions of different kinds is not a decision.
 package struct Digest: Hashable, Sendable {
     private var happenings = WordDigest()
     /// In the order of `TurnDecision.List.allCases`.

@@ -20,7 +20,7 @@ final class Member {
     /// It does nothing before this moment.
     var stalledUntil = Instant(nanoseconds: 0)
     var isLeaving = false
-    /// What the group has told it and it has not looked at: a member that hangs answers nothing.
+    /// The group's messages that it has not read: a member that hangs answers nothing.
     var groupEvents: [GroupEvent] = []
     /// The group's generation when its partitions were assigned.
     var generation = 0
@@ -60,7 +60,7 @@ final class Member {
     var urgentLoad = 0
     /// By route.
     var urgent = Array(repeating: UrgentQueue(), count: Applications.credentialCount * 2)
-    /// By device: since when its token is dead, as APNs told this member, and when it did.
+    /// By device: since when its token is dead, as APNs answered this member, and when it did.
     var deadTokens: [Int32: (since: Timestamp, toldAt: Instant)] = [:]
     /// Where the records of each event are, by its identity, that are neither at an end nor
     /// deferred.
@@ -86,8 +86,8 @@ final class Member {
         count: Applications.credentialCount
     )
 
-    /// By credential: when another member of its process was told that the key is revoked, and this one
-    /// had used it until then.
+    /// By credential: when another member of its process learned that the key is revoked, and this
+    /// one had used it until then.
     var revokedAt: [Int: Instant] = [:]
 
     init(id: MemberID, engine: DeliveryEngine, tokens: TokenList) {

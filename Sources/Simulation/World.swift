@@ -40,7 +40,7 @@ package struct World {
     /// Of each episode: the records whose topics accept nothing.
     var refusingTopics: [Publications] = []
     var isRegistryDown = 0
-    /// What the member was told whose run is replayed.
+    /// The inputs of the member whose run is replayed.
     var inputLog: [UInt8] = []
     /// Used over and over, so that a turn allocates nothing.
     var decision = TurnDecision()

@@ -84,7 +84,7 @@ public struct Readiness: OptionSet, Hashable, Sendable {
 
     /// Waits until a descriptor is ready or `deadline` has come, then reports each readiness.
     ///
-    /// Level-triggered: what `body` leaves unread is told again by the next call. Nil waits for
+    /// Level-triggered: what `body` leaves unread is reported again by the next call. Nil waits for
     /// ever, a deadline in the past only looks. Waits at most one millisecond too long.
     public func wait(
         until deadline: Instant?,

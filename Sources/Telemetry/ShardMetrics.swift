@@ -94,7 +94,7 @@ public final class ShardMetrics: Sendable {
     /// - Parameters:
     ///   - kind: What became of the event.
     ///   - reason: Nil only for what was accepted.
-    ///   - credential: By its place in the lists; nil: none covers the event, or nobody can tell.
+    ///   - credential: By its place in the lists; nil: none covers the event, or it is unknown.
     public func count(_ kind: OutcomeKind, reason: Reason?, credential: Int?) {
         outcomes[row: credential ?? noCredential, label: kind].add()
         if let reason { reasons[ReasonLabel(reason)].add() }

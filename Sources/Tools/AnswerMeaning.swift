@@ -12,7 +12,7 @@ package struct AnswerMeaning: Sendable {
 
     /// - Parameters:
     ///   - status: Decides first.
-    ///   - reason: What the body says; with another status than its own it has no say.
+    ///   - reason: What the body says; with another status than its own it is ignored.
     ///   - kind: What was asked for.
     package init(status: Int, reason: Reason?, kind: RequestKind) {
         self.status = status

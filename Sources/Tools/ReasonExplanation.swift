@@ -3,9 +3,9 @@ import Vocabulary
 
 /// What `heliograph explain` prints: the rows of the reason table, in words.
 package enum ReasonExplanation {
-    /// A word can be both APNs' reason and Heliograph's own: then both are told.
+    /// A word can be both APNs' reason and Heliograph's own: then both are shown.
     ///
-    /// - Parameter reason: in any case; or a status, of which all rows are told.
+    /// - Parameter reason: in any case; or a status, whose rows are all shown.
     /// - Returns: nil for a word that is not a reason.
     package static func text(for reason: String) -> String? {
         let local = LocalReason.allCases.first {

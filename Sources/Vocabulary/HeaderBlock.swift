@@ -14,7 +14,7 @@ public struct HeaderBlock: Hashable, Sendable {
         case neverIndexed
     }
 
-    /// Where a field stands in the block's bytes; the value follows its name.
+    /// Where a field is in the block's bytes; the value follows its name.
     ///
     /// Small, because every request's are copied.
     public struct Field: Hashable, Sendable, BitwiseCopyable {

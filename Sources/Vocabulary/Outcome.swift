@@ -46,7 +46,7 @@ public struct OutcomeSubject: Hashable, Sendable {
 
 // Outside of the type for the same reason as those of `Outcome`.
 extension OutcomeSubject {
-    /// Of an event of which no more is known; nil: not even its ID.
+    /// Of an event whose other fields are unknown; nil: not even its ID.
     public init(ofEvent id: EventID?) {
         self.init(eventID: id)
     }

@@ -23,7 +23,7 @@ public struct Record: Hashable, Sendable {
     private var valueByteCount: Int32
     private var keyByteCount: Int32
     public var headers: [RecordHeader]
-    /// The event's bytes, where the framing encoded them; nil: they stand in the value.
+    /// The event's bytes, where the framing encoded them; nil: they are in the value.
     public var decodedValue: [UInt8]?
     /// `traceparent` and `tracestate` of a CloudEvent, as headers; the record's own count more.
     public var traceContext: [RecordHeader]

@@ -8,7 +8,7 @@ public enum RecordFraming: String, Hashable, Sendable, CaseIterable {
     case cloudEventsStructured = "cloudevents_structured"
     /// Confluent's wire format: a schema identifier before the value, or in a header.
     case confluent
-    /// Could not be read far enough to tell.
+    /// Could not be read far enough to know.
     case unreadable
 }
 

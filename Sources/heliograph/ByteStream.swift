@@ -1,7 +1,7 @@
 import Glibc
 import Log
 
-/// Standard output takes no more: what stands there is not all.
+/// Standard output accepts no more: what is there is incomplete.
 struct OutputError: Error, CustomStringConvertible {
     /// Of errno(3).
     let code: Int32

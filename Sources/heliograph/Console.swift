@@ -44,13 +44,13 @@ enum Console {
         StandardError.write(Array("\r\u{1B}[2K\(line.printable)".utf8))
     }
 
-    /// Writes what was asked for to standard output.
+    /// Writes the result to standard output.
     ///
     /// When that takes no more, it says so on standard error and ends the process.
     ///
     /// - Parameters:
     ///   - text: One line or several.
-    ///   - rest: What standard error has to tell besides, because it must not be lost.
+    ///   - rest: What also goes to standard error, because it must not be lost.
     ///   - ending: How the process then ends.
     static func show(_ text: String, orTell rest: String = "", ending: Ending = .failure) {
         let line = text.hasSuffix("\n") ? text : text + "\n"

@@ -56,7 +56,7 @@ package struct SchemaBindings: Sendable {
                 )
             }
         }
-        // A broken one is told for itself, not for its name that is missing.
+        // A broken one is reported as broken, not as missing.
         guard problems.isEmpty else { throw SchemaProblems(Self.ordered(problems)) }
         let uses = Array(topics.values) + Array(bundleIDs.values)
         problems += uses.compactMap { Self.problem(of: $0, among: schemas) }

@@ -5,7 +5,7 @@ import Vocabulary
 /// Several things stop a partition: the bound on what is in flight, its source's share of that
 /// bound, a record that holds too many others back, a retry record that is not due. Each of them
 /// only says that something about it has changed; once a turn, and only then, the reasons are put
-/// together and Kafka is told the differences. So no reason can resume what another one stops.
+/// together and Kafka gets the differences. So no reason can resume what another one stops.
 struct PartitionPauses: Sendable {
     private var paused: Set<PartitionID> = []
     /// `changes` has something to look at.

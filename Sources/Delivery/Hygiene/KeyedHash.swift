@@ -92,7 +92,7 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
-    /// Of a channel; APNs' channel IDs are random, so the app need not be told.
+    /// Of a channel; APNs' channel IDs are random, so the app is not needed.
     public func hash(of channel: ChannelID, environment: APNsEnvironment) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(environment.isProduction ? 4 : 5)

@@ -1,7 +1,7 @@
 public import Vocabulary
 
 /// The device tokens that APNs called dead (410), each with the time since when; and those of which
-/// the token-status topic says anything else, which is to be taken back when they work.
+/// the token-status topic says anything else, which is to be withdrawn when they work.
 ///
 /// A table with open addressing and linear probing: 16 bytes a slot, at least a quarter of the
 /// slots free. It doubles as it fills, so a token costs 22 to 43 bytes, and a million tokens

@@ -80,11 +80,11 @@ public struct Assignment: Sendable {
     /// Partitions of retry topics: read from their beginning, whatever `start` says.
     private var retryPartitions: Set<PartitionID> = []
     private var isCommitInFlight = false
-    /// What Kafka has told of the assignment, until it begins.
+    /// What Kafka has reported of the assignment, until it begins.
     private var stored: [PartitionID: CommittedPosition?] = [:]
-    /// When to ask again for offsets that Kafka did not tell.
+    /// When to ask again for offsets that Kafka did not return.
     private var nextOffsetFetch: Instant?
-    /// When Kafka first did not tell all that it was asked for; nil: it did, or was not asked.
+    /// When Kafka first did not return all requested offsets; nil: it did, or was not asked.
     private(set) var offsetsMissingSince: Instant?
     private var nextCommit = Instant(nanoseconds: .min)
     /// True while any ledger may have something to commit.
@@ -152,7 +152,7 @@ public struct Assignment: Sendable {
         now: Instant
     ) -> (step: GroupStep, ignored: [IgnoredMetadata])? {
         guard case .fetchingOffsets(let attempt) = phase else { return nil }
-        // Nobody else can commit while they are assigned: what was told before holds.
+        // Nobody else can commit while they are assigned: what was reported before is still valid.
         stored.merge(answer) { $1 }
         let isComplete = partitions.allSatisfy { stored.keys.contains($0) }
         let isLastAttempt = attempt >= Self.offsetFetchAttempts && !isTransactional

@@ -149,8 +149,8 @@ public struct OffsetLedger: Sendable {
 
     /// The partition is assigned again, and continues at `nextOffset`.
     ///
-    /// - Parameter settled: what an earlier ledger of this shard had committed, and this one was
-    ///   not told of.
+    /// - Parameter settled: what an earlier ledger of this shard had committed, and this one does
+    ///   not know of.
     public mutating func resumed(knowing settled: SettledOffsets? = nil) {
         if let settled { learn(settled) }
         position = Offset(nextOffset.rawValue - 1)
@@ -164,7 +164,7 @@ public struct OffsetLedger: Sendable {
         self.restarts = restarts
     }
 
-    /// The log has lost its records from that offset on, and others will come to stand there.
+    /// The log has lost its records from that offset on, and others will take their place.
     ///
     /// What is in flight before it is still there, and is settled as usual.
     public mutating func cut(at end: Offset) {

@@ -7,7 +7,7 @@ import Vocabulary
 /// the seed and the settings; each other one holds the inputs of a turn and the digest of each list
 /// of its decision. A block is its length, its CRC-32C, four bytes each, and its contents.
 struct InputLog: Sendable {
-    /// What the engine was told, or asked for: asking can change it, too.
+    /// The engine's inputs and queries: a query can change it, too.
     enum Kind: UInt8, CaseIterable {
         case recordArrived, recordDecoded, tokenHeard, schemaFetched, schemaFetchFailed
         case responseArrived, streamBroke, connectionOpened, streamLimitChanged, goAwayReceived

@@ -226,7 +226,7 @@ final class TokenStatusReader: Sendable {
         loadingEnds.finish()
     }
 
-    /// Until the time has passed or the reader is told to stop.
+    /// Until the time has passed or the reader is stopped.
     private func wait(_ duration: Duration) throws {
         let loop = try EventLoop()
         try loop.register(stopWakeup.fileDescriptor, id: LoopID.stop, interest: .read)

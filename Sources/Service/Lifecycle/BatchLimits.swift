@@ -8,7 +8,7 @@ package import Vocabulary
 package struct BatchLimits: Sendable {
     /// The smallest of the topics that are written; nil: of none it is known.
     package private(set) var smallest: (topic: KafkaTopic, bytes: Int)?
-    /// Why it is not told of one of them.
+    /// Why one of them is unknown.
     package private(set) var unknown: (topic: KafkaTopic, cause: KafkaError)?
     /// The largest limit of a source.
     package private(set) var ofSources = 0
@@ -16,11 +16,11 @@ package struct BatchLimits: Sendable {
     package private(set) var tooSmall: [(topic: KafkaTopic, bytes: Int)] = []
 
     /// - Parameters:
-    ///   - answers: what Kafka told.
+    ///   - answers: Kafka's answers.
     ///   - written: the topics that are written.
     ///   - keepingEvents: those of them that take whole events.
     ///   - sources: the topics that are only read.
-    ///   - otherwise: why it told nothing of the rest.
+    ///   - otherwise: why it did not answer for the rest.
     package init(
         _ answers: [KafkaTopic: Result<Int, KafkaError>],
         written: [KafkaTopic],

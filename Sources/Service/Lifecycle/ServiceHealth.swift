@@ -17,7 +17,7 @@ struct ServiceHealth: Sendable {
 
     /// A loop that has not turned for so long is stuck: it wakes itself every second.
     ///
-    /// The watchdog waits longer, so that probes and metrics can tell before it ends the process.
+    /// The watchdog waits longer, so that probes and metrics show it before it ends the process.
     private static let deadAfter = Duration.seconds(20)
 
     /// Depends on nothing outside the process.

@@ -27,7 +27,7 @@ final class TopicWait: Sendable {
     /// How large a batch may be that any topic takes; nil: nobody knows.
     var maxBatchBytes: Int? { limits.withLock { $0?.smallest?.bytes } }
 
-    /// - Parameter isStopped: Looked at between two questions, each of which takes
+    /// - Parameter isStopped: Checked between two requests; each takes
     ///   `Configuration.kafkaDeadline` at most.
     /// - Throws: What an operator has to see to.
     func wait(until isStopped: @Sendable () -> Bool) async throws(ServiceError) {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Threads that take what comes in turn, so that one job that takes long holds up no other.
+/// Threads that take what comes in turn, so that one long job does not delay the others.
 package final class CompilerThreads: Sendable {
     package typealias Job = @Sendable () -> Void
 

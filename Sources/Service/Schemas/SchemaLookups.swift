@@ -98,7 +98,7 @@ extension SchemaReference {
 
 /// How many look-ups may come to nothing: 200 at once, and then 20 a second.
 ///
-/// Any number may stand in a record, and each that was not heard of is a request to the registry.
+/// A record may have any number, and each new one is a request to the registry.
 private struct LookupLimit: Sendable {
     private static let interval = Duration.milliseconds(50)
     private static let burst = 200

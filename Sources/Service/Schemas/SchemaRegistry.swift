@@ -152,7 +152,8 @@ final class SchemaRegistry: Sendable {
 
     /// The registry did not say what a schema is.
     ///
-    /// Only what concerns all schemas is told in `/ready`: a record decides which one is asked for.
+    /// Only what concerns all schemas is reported in `/ready`: a record decides which one is asked
+    /// for.
     private func failed(_ schema: SchemaReference, _ error: RegistryError) {
         let isNews = trouble.withLock { trouble in
             guard error.concernsAll else {

@@ -62,7 +62,7 @@ extension World {
         if cause == .other { member.breakers[connection.route.index].hasLostConnection = true }
     }
 
-    /// An endpoint is left alone only for failing many devices, and used again as soon as it serves
+    /// A breaker opens only if the endpoint fails many devices, and used again as soon as it serves
     /// most of those that it is tried with.
     mutating func checkBreakers(of member: Member, _ engine: borrowing DeliveryEngine) {
         for index in member.breakers.indices {

@@ -75,7 +75,7 @@ extension World {
         }
     }
 
-    /// Nobody is told of a delivery that did not happen.
+    /// No outcome reports a delivery that did not happen.
     private mutating func checkVerdict(_ outcome: Outcome, _ event: SimulatedEvent) {
         if outcome.kind == .accepted, event.pushes == 0 {
             found(.outcomeIsTrue, "accepted, but APNs never took event \(event.identity)")

@@ -77,7 +77,7 @@ extension World {
         found(.oneInFlightPerDevice, "device \(event.device)")
     }
 
-    /// A retry record is not sent before it is due, as far as the member's clock told when it came.
+    /// A retry record is not sent before it is due, by the member's clock when it came.
     private mutating func checkTime(of delivery: Delivery, by member: Member) {
         let place = RecordPlace(delivery.record)
         guard let notBefore = member.notBefore[place], now < notBefore else { return }

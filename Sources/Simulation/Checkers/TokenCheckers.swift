@@ -7,7 +7,7 @@ extension World {
 
     /// Nothing is sent to a token that was known to be dead, unless it was registered again since.
     ///
-    /// A member knows what APNs told it itself, and what its process's list held when the event
+    /// A member knows what APNs answered to it, and what its process's list held when the event
     /// came; what others learn later it may miss.
     mutating func checkToken(of delivery: Delivery, _ event: SimulatedEvent, by member: Member) {
         var since: Timestamp?

@@ -10,7 +10,7 @@ final class TokenList {
     }
 
     private(set) var dead: [Int32: Entry] = [:]
-    /// Tokens that are not dead, but of which the topic says something.
+    /// Tokens with another status in the topic than dead.
     private var noted: Set<Int32> = []
     /// When the process last learnt that a token is alive.
     private(set) var readmitted: [Int32: Instant] = [:]

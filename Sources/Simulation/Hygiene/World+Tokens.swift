@@ -1,7 +1,7 @@
 import Delivery
 import Vocabulary
 
-/// Dead tokens: what members tell each other of them.
+/// Dead tokens: what members learn from each other.
 extension World {
     /// What the member's process has against a token.
     func deadSince(by member: Member) -> (KeyedHash) -> Timestamp? {

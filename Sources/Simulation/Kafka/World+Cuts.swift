@@ -10,7 +10,7 @@ extension World {
         let partition = kafka.partitions[index]
         let end = max(0, partition.end - Int64(dice[.faults].number(1...20)))
         let id = PartitionID(index: index)
-        // What is lost has its outcome, or nobody could tell what became of it; and somebody reads
+        // What is lost has its outcome, or it would be lost without a trace; and a member reads
         // there, and sees it.
         let reader = members.first { member in
             group.owns(member.id, id, in: member.generation)
@@ -53,15 +53,15 @@ extension World {
                 replaced(index, by: member)
                 return false
             }
-            // As long again, and nobody can tell: what came in between is not read.
+            // If it is as long again, nobody can notice: what came in between is not read.
             skip(end..<cursor.position, of: cursor.partition)
         }
-        // What it was told before may still speak of records that others have replaced.
+        // What it learned before may be about records that have been replaced.
         member.cursors[index].cutsMet = partition.cuts.count
         return true
     }
 
-    /// Whether another record stands in the place of the one before the member's start.
+    /// Whether another record has replaced the one before the member's start.
     private func isReplaced(_ cursor: Member.Cursor) -> Bool {
         let entries = kafka.partitions[cursor.partition.index].entries
         guard let mark = cursor.mark, mark.offset.rawValue < Int64(entries.count),
@@ -149,13 +149,13 @@ extension World {
         if let event = entry.event { events[Int(event)].isSkipped = true }
     }
 
-    /// The member goes by what it was told before a cut, and skips a record of the new log.
+    /// The member uses what it learned before a cut, and skips a record of the new log.
     mutating func noteHidden(_ offset: Int64, of partition: PartitionID) {
         if !kafka.partitions[partition.index].cuts.isEmpty { skip(offset, of: partition) }
     }
 
-    /// The member was told of settled records behind the log's end, so it believes nothing of that, and
-    /// sends again what stands behind the committed offset.
+    /// The member's metadata has settled records past the log's end, so it ignores it, and sends
+    /// again what follows the committed offset.
     mutating func noteDisbelief(of member: Member, in partition: PartitionID, from start: Int64) {
         guard !kafka.partitions[partition.index].cuts.isEmpty else { return }
         member.settledBefore[partition] = nil

@@ -88,7 +88,7 @@ extension World {
         member.assignedAt = now
         member.cursors = starts.sorted { $0.partition < $1.partition }.map { start in
             let position = position(start)
-            // A member that was fenced, and does not know it, goes by what it was told before.
+            // A member that was fenced, and does not know it, uses what it learned before.
             let isOwner = group.owns(member.id, start.partition, in: member.generation)
             let stored = kafka.partitions[start.partition.index].trustedOffset
             var cursor = Member.Cursor(

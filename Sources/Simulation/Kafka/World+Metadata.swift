@@ -42,7 +42,7 @@ extension World {
     /// What a reader of the format takes from it: these records are not to be sent again.
     func noteStored(_ positions: [PartitionID: CommittedPosition?], for member: Member) {
         for (partition, position) in positions {
-            // A newer answer takes the place of one that told of some partitions only.
+            // A newer answer replaces one for some partitions only.
             member.settledBefore[partition] = nil
             guard let position,
                 let reader = CommitMetadataReader(

@@ -67,7 +67,7 @@ package struct ChannelReport {
         }
     }
 
-    /// What was asked for, for standard output; nil when there is nothing.
+    /// The result, for standard output; nil if there is none.
     package var text: String? {
         switch result {
         case .created(let channel): channel.base64

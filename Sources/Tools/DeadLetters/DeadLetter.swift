@@ -4,7 +4,7 @@ import JSON
 import Log
 package import Vocabulary
 
-/// A record of the dead-letter topic, and what can be told of it.
+/// A record of the dead-letter topic, and what is known of it.
 ///
 /// Its device token cannot: it is a credential and appears in no listing.
 package struct DeadLetter: Sendable {

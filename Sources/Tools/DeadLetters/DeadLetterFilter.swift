@@ -9,7 +9,7 @@ package struct DeadLetterFilter: Hashable, Sendable {
     package var since: Timestamp?
     /// Before this moment.
     package var until: Timestamp?
-    /// Of the source, as far as the headers tell.
+    /// Of the source, as far as the headers say.
     package var partition: Int32?
     /// Of the source.
     package var offset: Int64?

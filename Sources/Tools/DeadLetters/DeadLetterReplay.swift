@@ -53,7 +53,8 @@ package final class DeadLetterReplay {
     private var nextSend = SystemClock.now
     private var nextProgress = SystemClock.now + progressInterval
     private var reports: [ProducerEvent] = []
-    /// The topic cannot be read on; what was produced is still waited for, to tell how much it is.
+    /// The topic cannot be read on; what was produced is still waited for, to report how much it
+    /// is.
     private var readingFailure: ServiceError?
 
     init(

@@ -46,7 +46,7 @@ package struct DeadLetters {
     ///   - rate: records a second at most; nil: as fast as Kafka takes them.
     ///   - isTrial: nothing is produced.
     ///   - isInterrupted: asked once a second at least; true: finish what is in flight, and return.
-    ///   - report: told what happens.
+    ///   - report: called with what happens.
     /// - Returns: What was done.
     /// - Throws: `ServiceError` when the topic cannot be read on.
     package func replay(

@@ -8,7 +8,7 @@ import Log
 import SystemIO
 import Vocabulary
 
-/// What `heliograph push` does: one event, sent as the service would send it, and told in detail.
+/// What `heliograph push` does: one event, sent as the service would send it, and shown in detail.
 package struct PushRun {
     private let configuration: Configuration
     private let timeout: Duration
@@ -23,7 +23,7 @@ package struct PushRun {
     /// It blocks its thread.
     ///
     /// - Parameters:
-    ///   - event: One event as it would stand in the topic, in JSON.
+    ///   - event: One event as it would be in the topic, in JSON.
     ///   - kind: What the records of that topic would be.
     /// - Returns: What went out and what came back.
     /// - Throws: `ServiceError` when the event is invalid, no credential covers it, or nobody

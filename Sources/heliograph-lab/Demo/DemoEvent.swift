@@ -5,7 +5,7 @@ import Vocabulary
 /// A line of an events file: what to publish, and what should come of it.
 ///
 /// A line is `{"value": …}` with any JSON, `{"raw": "text"}` or `{"base64": "…"}`, with optional
-/// `key`, `headers` and `expect`; or it is an event itself, of which nothing is expected.
+/// `key`, `headers` and `expect`; or it is an event itself, with no expectation.
 struct DemoEvent: Sendable {
     enum Expectation: Hashable, Sendable {
         case outcome(String, reason: String?)

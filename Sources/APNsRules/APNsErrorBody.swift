@@ -1,7 +1,7 @@
 import JSON
 public import Vocabulary
 
-/// What an error's body says: `{"reason":"…","timestamp":…}`.
+/// The content of an error's body: `{"reason":"…","timestamp":…}`.
 ///
 /// The same object comes as GOAWAY's debug data. Any other body (HTML of a proxy, nothing, garbage)
 /// is ignored: the status then decides alone.

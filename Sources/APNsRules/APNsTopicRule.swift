@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// How a topic is made of a bundle ID and a push type ("Sending notification requests to APNs").
+/// How a bundle ID and a push type make a topic ("Sending notification requests to APNs").
 public enum APNsTopicRule {
     /// What the push type appends to the bundle ID.
     ///

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// What APNs keeps of a channel's broadcasts for devices that are away.
+/// What APNs stores of a channel's broadcasts for unreachable devices.
 ///
 /// Chosen when the channel is created, for ever.
 public enum ChannelStorage: Int, Hashable, Sendable, CaseIterable {

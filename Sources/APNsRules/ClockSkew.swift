@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// How far this machine's clock is from that of APNs, by the `date` of its answers.
+/// The difference between this machine's clock and APNs', by the `date` of its answers.
 ///
 /// APNs refuses a provider token whose `iat` is more than an hour from its own time, so a clock
 /// that runs away ends in `ExpiredProviderToken` for everything: it is better known before.

@@ -138,7 +138,7 @@ public struct CredentialRouting: Hashable, Sendable {
     }
 }
 
-/// What one credential of the configuration is for.
+/// What one credential of the configuration covers.
 public struct CredentialScope: Hashable, Sendable {
     public var name: String
     /// Bundle IDs, or a prefix and `*` at the end; `*` alone covers everything.
@@ -189,7 +189,7 @@ public enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// All that is wrong with a set of credentials, in the order of the configuration.
+/// Everything that is wrong with a set of credentials, in the order of the configuration.
 public struct CredentialProblems: Error, Hashable, Sendable {
     public let problems: [CredentialProblem]
 }

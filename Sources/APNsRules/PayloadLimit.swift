@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// The largest payload that APNs takes ("Generating a remote notification").
+/// The largest payload that APNs accepts ("Generating a remote notification").
 public enum PayloadLimit {
     /// In bytes of the request's body as it is sent.
     public static func byteCount(for pushType: PushType) -> Int {

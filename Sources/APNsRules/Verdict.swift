@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// What the sender does about an answer of APNs.
+/// What the sender does after an answer of APNs.
 public enum Disposition: String, Hashable, Sendable, CaseIterable {
     /// Final: APNs took the notification.
     case delivered
@@ -30,7 +30,7 @@ public enum Disposition: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Who has to change something, or whom to slow down.
+/// Who must change something, or slow down.
 public enum Fault: String, Hashable, Sendable, CaseIterable {
     case nobody
     /// The event, or the request built from it.

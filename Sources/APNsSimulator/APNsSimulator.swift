@@ -62,7 +62,7 @@ package struct SimulatorSigningKey: Hashable, Sendable {
     package let teamID: String
 }
 
-/// A simulator that serves; it stops when it is released.
+/// A running simulator; it stops when it is released.
 package final class RunningSimulator: Sendable {
     package let ports: SimulatorPorts
     /// The root of the certificate that was made; nil when one was given.

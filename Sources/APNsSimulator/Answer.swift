@@ -90,7 +90,7 @@ package struct ChannelAnswer: Hashable, Sendable {
     }
 }
 
-/// An answer, and when it is given.
+/// An answer, and when to send it.
 package struct Judgement: Hashable, Sendable {
     package var answer: Answer
     /// On top of the simulator's own latency.

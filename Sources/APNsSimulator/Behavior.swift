@@ -1,7 +1,7 @@
 package import HTTP2IO
 package import Vocabulary
 
-/// How APNs treats one device token: some steps first, then the same for ever.
+/// How APNs treats one device token: some steps first, then always the same.
 package struct Behavior: Hashable, Sendable {
     package enum Step: Hashable, Sendable {
         case accept

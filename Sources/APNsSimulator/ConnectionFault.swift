@@ -23,7 +23,7 @@ package struct GoAway: Hashable, Sendable {
     var debugData: [UInt8] { reason.map { Refusal(0, $0).body } ?? [] }
 }
 
-/// What befalls a whole connection.
+/// A fault of a whole connection.
 package enum ConnectionFault: Hashable, Sendable {
     case goAway(GoAway)
     /// It ends without a word.

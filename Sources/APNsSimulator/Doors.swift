@@ -18,7 +18,7 @@ struct Door: Hashable {
     ]
 }
 
-/// The ports that a simulator listens on; nil where it was not asked to.
+/// The ports that a simulator listens on; nil: not requested.
 package struct SimulatorPorts: Hashable, Sendable {
     package internal(set) var production: UInt16?
     package internal(set) var sandbox: UInt16?

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// How APNs slows senders that err: the stream limit sinks, and then the connection ends.
+/// How APNs slows down senders that make errors: the stream limit falls, then the connection ends.
 ///
 /// Apple documents that it happens ("Handling notification responses from APNs"), not when. Here
 /// each error adds to a score, each success takes one off; 410 counts as neither, and nor does what

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// When something holds, counted from the moment the scenario began.
+/// When something applies, counted from the scenario's start.
 package struct TimeWindow: Hashable, Sendable {
     package var from: Duration
     /// Nil is for ever.
@@ -57,7 +57,7 @@ package struct FaultRule: Hashable, Sendable {
     }
 }
 
-/// What befalls connections for a time.
+/// A fault of connections for a time.
 package struct ConnectionRule: Hashable, Sendable {
     package enum Effect: Hashable, Sendable {
         /// The TLS handshake fails with the alert handshake_failure (RFC 8446, 6.2).

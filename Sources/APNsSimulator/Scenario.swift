@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Which device tokens behave how, what goes wrong besides, and how strict APNs is.
+/// How device tokens behave, what else goes wrong, and how strict APNs is.
 ///
 /// A rule for a whole token beats one for a prefix, a longer prefix beats a shorter one.
 package struct Scenario: Hashable, Sendable {

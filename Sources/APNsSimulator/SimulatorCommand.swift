@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What the control endpoint may ask of a running simulator.
+/// The commands of the control endpoint.
 package enum SimulatorCommand: Sendable {
     /// Restarts a scenario; connections stay.
     case replaceScenario(Scenario)
@@ -16,7 +16,7 @@ package enum SimulatorCommand: Sendable {
     case channels
 }
 
-/// What came of a command.
+/// The result of a command.
 package enum SimulatorReply: Sendable {
     case done
     /// Open connections that a fault has befallen.

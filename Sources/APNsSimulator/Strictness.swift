@@ -1,6 +1,6 @@
-/// How strict the simulator is where APNs' behaviour is not documented, or may be in the way.
+/// How strict the simulator is where APNs' behavior is undocumented or inconvenient.
 package struct Strictness: Hashable, Sendable {
-    /// Over what the time between two provider tokens is measured.
+    /// The scope in which the time between two provider tokens is measured.
     package enum TokenUpdateScope: String, Hashable, Sendable, CaseIterable {
         case off, connection
         /// Of a team, over all connections.

@@ -59,7 +59,7 @@ package struct AdminServer: Sendable {
     }
 }
 
-/// Why the admin port does not serve.
+/// Why the admin port cannot serve.
 package struct AdminServerError: Error, Hashable, Sendable, CustomStringConvertible {
     private let failure: HTTPServerError
 

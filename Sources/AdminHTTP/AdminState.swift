@@ -1,6 +1,6 @@
 package import Telemetry
 
-/// What the admin port asks the service; each answer is given at once and from any thread.
+/// What the admin port reads from the service; each call returns at once, from any thread.
 package struct AdminState: Sendable {
     /// False only when a restart would help.
     package var isAlive: @Sendable () -> Bool
@@ -23,7 +23,7 @@ package struct AdminState: Sendable {
     }
 }
 
-/// Whether the service does its work: what keeps it from it, and what is wrong besides.
+/// Whether the service is ready: the reasons if it is not, and warnings.
 ///
 /// Probes, rollouts and drains of nodes act on readiness, on all processes at once. So an obstacle
 /// is this process' or Kafka's alone; what is wrong with one credential, endpoint or schema is a

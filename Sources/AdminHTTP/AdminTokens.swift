@@ -1,12 +1,12 @@
 import COpenSSL
 import Vocabulary
 
-/// The words by which visitors of the admin port show that they may see its pages.
+/// The tokens that give access to the admin port's pages.
 ///
 /// It holds no token: only what SHA-256 makes of each, so that comparing takes the same time however
 /// much of a guess is right, and however long it is.
 package struct AdminTokens: Hashable, Sendable {
-    /// Why a text is not taken.
+    /// Why a text is refused.
     package enum Problem: Error, Hashable, Sendable, CustomStringConvertible {
         case none
         case short

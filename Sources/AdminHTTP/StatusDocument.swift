@@ -1,6 +1,6 @@
 package import Telemetry
 
-/// What `/status.json` says, and what the status page draws.
+/// The content of `/status.json` and of the status page.
 package struct StatusDocument: Sendable {
     package var version: String
     /// `starting`, `running` or `draining`.

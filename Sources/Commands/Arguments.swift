@@ -1,4 +1,4 @@
-/// What was given on a command line, read and complete.
+/// The arguments of a command line, parsed and complete.
 package struct Arguments: Sendable {
     private let command: String
     private let line: SplitLine
@@ -49,7 +49,7 @@ package struct Arguments: Sendable {
     package func has<Value>(_ option: Parameter<Value>) -> Bool { line.has(option) }
 }
 
-/// A command line that cannot be meant: exit code 64.
+/// A wrong command line: exit code 64.
 package struct UsageError: Error, Hashable, Sendable {
     let text: String
 

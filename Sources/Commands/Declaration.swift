@@ -1,4 +1,4 @@
-/// What the parser, the help, the completions and the manual know of a parameter.
+/// What the parser, the help, the completions and the manual know about a parameter.
 package struct Declaration: Sendable {
     enum Multiplicity {
         case required

@@ -113,7 +113,7 @@ package enum Option {
     }
 }
 
-/// What stands on the command line without a name, in the order of the table.
+/// Positional arguments, in the order of the table.
 package enum Operand {
     package static func required<Value>(
         _ type: ValueType<Value>,

@@ -1,7 +1,7 @@
 package import Log
 package import Vocabulary
 
-/// Everything an operator can set, valid once made.
+/// Everything an operator can set; always valid.
 ///
 /// `Configuration+Keys.swift` defines the keys, `docs/configuration.md` is generated from there.
 package struct Configuration: Hashable, Sendable {
@@ -39,7 +39,7 @@ package struct Configuration: Hashable, Sendable {
         package var filesChanged: FilesChanged
     }
 
-    /// What is done when files of Kafka's clients change.
+    /// What to do when files of Kafka's clients change.
     package enum FilesChanged: String, Hashable, Sendable, CaseIterable {
         case restart
         case warn
@@ -51,7 +51,7 @@ package struct Configuration: Hashable, Sendable {
         case latest
     }
 
-    /// What is done where a partition's log ends before the group's position.
+    /// What to do if a partition's log ends before the group's position.
     package enum OffsetLost: String, Hashable, Sendable, CaseIterable {
         case end
         case beginning
@@ -101,7 +101,7 @@ package struct Configuration: Hashable, Sendable {
         package var requestTimeout: Duration
     }
 
-    /// What happens to a payload that breaks what Apple documents.
+    /// What happens to a payload that violates Apple's documentation.
     package enum PayloadChecks: String, Hashable, Sendable, CaseIterable {
         /// Sent, and the outcome carries the violations.
         case warn
@@ -157,7 +157,7 @@ package struct Configuration: Hashable, Sendable {
         /// Of the events that name none.
         package var environment: APNsEnvironment
 
-        /// How it shows APNs who it is.
+        /// How it authenticates to APNs.
         package enum Proof: Hashable, Sendable {
             /// By a token that is signed with the key of a `.p8` file.
             case providerToken(teamID: String, keyID: KeyID, key: SecretSource)
@@ -166,7 +166,7 @@ package struct Configuration: Hashable, Sendable {
         }
     }
 
-    /// Where Apple's identifier of a key stands.
+    /// Where Apple's key identifier comes from.
     package enum KeyID: Hashable, Sendable {
         case text(String)
         /// Next to the key: the two may change together while the service runs.
@@ -236,7 +236,7 @@ package struct Configuration: Hashable, Sendable {
         package var fuseMinimumAnswers: Int
     }
 
-    /// Per process where not said otherwise.
+    /// Per process unless stated otherwise.
     package struct Limits: Hashable, Sendable {
         package var inFlightEvents: Int
         package var inFlightBytes: Int

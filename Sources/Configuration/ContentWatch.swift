@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 package import SystemIO
 
-/// Decides when what is read again and again has changed.
+/// Decides when repeatedly read content has changed.
 ///
 /// A change is taken once two readings in a row agree, so that neither a half-written file nor half
 /// of a Kubernetes volume's swap is. When an operator asks for the reading, one is enough: the files

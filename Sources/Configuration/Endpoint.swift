@@ -1,6 +1,6 @@
 import HTTP2IO
 
-/// Where APNs, or what stands for it, listens: always HTTPS.
+/// The address of APNs, or of a replacement: always HTTPS.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// A DNS name or an IP address, without brackets.
     package let host: String

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Durations as people write them: one number, one unit.
+/// Durations as written by people: one number, one unit.
 package enum DurationText {
     private static let units: [(suffix: String, nanoseconds: Int64)] = [
         ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),

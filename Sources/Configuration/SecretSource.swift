@@ -1,4 +1,4 @@
-/// Where a secret stands: in a file, or in an environment variable.
+/// Where a secret comes from: a file, or an environment variable.
 package enum SecretSource: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Its path.
     case file(String)
@@ -87,7 +87,7 @@ extension ConfigurationSection {
     }
 }
 
-/// Secrets that stand in files of their own.
+/// Secrets in files of their own.
 package enum SecretText {
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 

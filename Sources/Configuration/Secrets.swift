@@ -1,6 +1,6 @@
 import KafkaIO
 
-/// What of the configuration holds a secret, and must not be shown.
+/// The parts of the configuration that are secret and must not be shown.
 package enum Secrets {
     private static let words = ["password", "secret", "key.pem", "jaas", "token"]
     /// All SASL properties except the mechanism: a user's name is half of a login.

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// How long a topic may be unknown to the brokers that are asked before it counts as missing.
+/// How long brokers may not know a topic before it counts as missing.
 ///
 /// A broker hears of a new topic some time after the one that made it; with three brokers a topic of
 /// some seconds ago may be unknown to one of them.

@@ -11,7 +11,7 @@ public import Vocabulary
 /// Addresses with the fewest connections go first, so that many connections spread over many
 /// servers; among equals IPv6 and IPv4 take turns.
 public struct AddressRace: Hashable, Sendable {
-    /// What has to be known of an address.
+    /// What the race knows about an address.
     public struct Candidate: Hashable, Sendable {
         public var isIPv6: Bool
         /// Connections that this shard has to it already.

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// What an answer shows of the connection that it came on; each shows what those before it do.
+/// What an answer shows about its connection; each case includes those before it.
 public enum AnswerWorth: Hashable, Sendable, Comparable, CaseIterable {
     /// The peer is there, and sends this side away: "not on this connection".
     case presence

@@ -1,7 +1,7 @@
 public import Vocabulary
 
 /// The connections of one credential to one environment: when to open, which to use, which to
-/// give up.
+/// close.
 ///
 /// Pure: it opens nothing itself. Inputs append to `actions`; the shard carries them out.
 public struct PoolMachine: Hashable, Sendable {
@@ -59,7 +59,7 @@ public struct PoolMachine: Hashable, Sendable {
         case close(ConnectionID, CloseReason)
     }
 
-    /// Why the pool gave a connection up.
+    /// Why the pool closed a connection.
     public enum CloseReason: Hashable, Sendable {
         case connectTimedOut
         case pingUnanswered
@@ -421,7 +421,7 @@ extension PoolMachine {
     }
 }
 
-/// Numbers connections, per shard, from 1; no number is used twice.
+/// Numbers connections, per shard, from 1; no number is reused.
 public struct ConnectionIdentifiers: Hashable, Sendable {
     private var last: UInt32 = 0
 

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// How long a certificate is still good, as an operator wants to know it.
+/// How long a certificate is still valid, in the steps that matter to an operator.
 package enum CertificateExpiry: Hashable, Sendable {
     /// Longer than anyone needs a warning for.
     case distant

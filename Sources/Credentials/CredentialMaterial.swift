@@ -14,7 +14,7 @@ package struct SigningKey: Sendable {
     }
 }
 
-/// With what a credential shows APNs who it is, read and checked.
+/// A credential's key or certificate, read and checked.
 package enum CredentialMaterial: Sendable {
     case signingKey(SigningKey)
     case certificate(ClientCertificate)

@@ -7,7 +7,7 @@ import SystemIO
 package import Telemetry
 package import Vocabulary
 
-/// A credential as its files have it.
+/// A credential as its files define it.
 package struct CredentialInUse: Sendable {
     let material: CredentialMaterial
     /// Nil: a certificate speaks.
@@ -20,7 +20,7 @@ package struct CredentialInUse: Sendable {
     let loadedAt: Timestamp
 }
 
-/// The credentials of the process, as their files have them, for all shards.
+/// The process's credentials, as their files define them, for all shards.
 ///
 /// A thread of its own watches the files. One that changed is validated as at start; when it is
 /// good it takes the place of the old one for all shards at once: each shard takes `inUse` over

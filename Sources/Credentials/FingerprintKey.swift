@@ -3,7 +3,7 @@ import HTTP2IO
 package import Log
 package import Vocabulary
 
-/// Makes the names by which logs call device tokens.
+/// Computes the fingerprints that stand for device tokens in logs.
 ///
 /// A token is a credential, and a plain hash of one is not better: anyone with a list of tokens can
 /// hash them all. With a key only its holder can find out whose line it is, also with OpenSSL:

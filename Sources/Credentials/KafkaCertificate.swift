@@ -4,7 +4,7 @@ import HTTP2IO
 import KafkaIO
 package import Vocabulary
 
-/// A certificate by which Kafka's clients say who they are.
+/// A certificate that Kafka's clients present.
 ///
 /// librdkafka reads it when it makes a client, and says nothing of its time.
 package struct KafkaCertificate: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import Configuration
 
-/// What some files of the configuration, or the variables in their places, hold at one moment.
+/// The content of some files of the configuration, or of the variables instead of them, at one
+/// moment.
 ///
 /// Each goes by its key in the configuration without `_file`.
 package struct WatchedFiles: Hashable, Sendable {

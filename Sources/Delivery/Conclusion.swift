@@ -1,7 +1,7 @@
 import APNsRules
 public import Vocabulary
 
-/// What a delivery comes to in this shard; decided once, and shared by the records that report it.
+/// How a delivery ends in this shard; decided once, and shared by the records that report it.
 public enum Conclusion: Sendable {
     /// The event has ended.
     case ended(Ending)
@@ -80,7 +80,7 @@ extension Arrival {
     }
 }
 
-/// A record that Kafka has, or will never take, and what it is of.
+/// A record that Kafka has, or will never accept, and its delivery.
 public struct PublishedRecord: Sendable {
     public let arrival: Arrival
     public let conclusion: Conclusion

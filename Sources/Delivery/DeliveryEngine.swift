@@ -1804,7 +1804,7 @@ public struct DeliveryEngine: Sendable {
     public var oldestArrival: Instant? { deliveries.oldestArrival }
 }
 
-/// What became of a record that arrived.
+/// What happened to a record that arrived.
 public struct ArrivalReply: Hashable, Sendable {
     /// False when the record is not the shard's to deliver.
     ///

@@ -1,7 +1,7 @@
 import CPrefetch
 import Vocabulary
 
-/// What belongs to a delivery in memory, each found through the one before.
+/// The parts of a delivery in memory, each found through the one before.
 ///
 /// With thousands of events in flight a delivery has left the CPU's caches by the time that
 /// something happens to it, and to fetch each of these takes as long as hundreds of instructions.

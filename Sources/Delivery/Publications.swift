@@ -50,7 +50,7 @@ public struct Publications: OptionSet, Hashable, Sendable {
     }
 }
 
-/// What Kafka minds when it does not take a record.
+/// Why Kafka refuses a record.
 public enum PublicationFault: Hashable, Sendable, CaseIterable {
     /// Nothing about it: it can be taken another time.
     case none

@@ -89,7 +89,7 @@ public struct TokenWord: Hashable, Sendable {
     public let deadSince: Timestamp?
 }
 
-/// Produce one record of what a delivery came to.
+/// Produce one record of a delivery's end.
 public struct OutgoingRecord: Sendable {
     public let tag: PublicationTag
     public let arrival: Arrival
@@ -102,7 +102,7 @@ public struct DroppedRecord: Sendable {
     public let record: PublishedRecord
 }
 
-/// What the consumer is to do.
+/// What the consumer must do.
 public enum GroupStep: Hashable, Sendable {
     /// Ask for the group's committed offsets and their metadata.
     case fetchStoredOffsets([PartitionID])

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// When the stations of an event were passed, as headers from which spans can be made.
+/// The times of an event's stages, as headers from which spans can be created.
 ///
 /// All of one wall clock reading and monotonic differences from it, so that no span is negative.
 public struct DeliveryTimes: Hashable, Sendable {

@@ -699,7 +699,7 @@ private final class EventKind: Sendable {
     }
 }
 
-/// What a source of broadcasts is checked against; made once, where there is one.
+/// The schema of broadcasts; compiled once, if there is such a source.
 ///
 /// Apple's rules for the payload are part of the schema, whatever `schemas.payload` says.
 public struct BroadcastSchema: Sendable {
@@ -710,7 +710,7 @@ public struct BroadcastSchema: Sendable {
     }
 }
 
-/// What to do with a payload that breaks what Apple documents (`schemas.payload`).
+/// What to do with a payload that violates Apple's documentation (`schemas.payload`).
 public enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
     case off
     /// The event is sent and carries the violations.

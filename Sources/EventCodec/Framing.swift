@@ -227,7 +227,7 @@ enum JSONConverter {
     }
 }
 
-/// What a JSON text is encoded in, where that is not plain UTF-8.
+/// The encoding of a JSON text, if it is not plain UTF-8.
 public enum TextEncoding: String {
     // A text could have these once (RFC 4627, 3), and some serializers still write them.
     case utf16 = "UTF-16"

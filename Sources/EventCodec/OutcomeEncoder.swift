@@ -1,7 +1,7 @@
 import JSON
 public import Vocabulary
 
-/// Writes outcomes as `schemas/notification-outcome.v1` has them.
+/// Writes outcomes according to `schemas/notification-outcome.v1`.
 ///
 /// The key is written to memory that the encoder keeps: nothing is allocated for it as long as the
 /// last record's is not held any more.

@@ -2,7 +2,7 @@ import JSON
 public import JSONSchema
 public import Vocabulary
 
-/// A schema that somebody else wrote, and what violations call it.
+/// A schema from outside, and its name in violations.
 public struct NamedSchema: Sendable {
     /// Stands before the `#` in a violation's keyword location.
     public let name: String
@@ -86,7 +86,7 @@ public struct PayloadSchemas: Sendable {
     }
 }
 
-/// What is known of a schema that a record names.
+/// What is known about a schema that a record names.
 public enum RegisteredSchema: Sendable {
     case usable(Schema)
     /// The registry says that there is none.

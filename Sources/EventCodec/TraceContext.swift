@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// The `traceparent` and `tracestate` of an event, as its outcome takes them over.
+/// The `traceparent` and `tracestate` of an event, for its outcome.
 ///
 /// W3C Trace Context, level 2, sections 3.2 and 3.3. What the specification has a participant
 /// ignore is not passed on: a trace that begins nowhere helps nobody, and a tracestate means

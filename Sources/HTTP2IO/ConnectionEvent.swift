@@ -48,7 +48,7 @@ public enum ResponseFlaw: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a connection ended, or never came to be.
+/// Why a connection ended, or was never made.
 public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name could not be resolved; for the owner of a resolver to use.
     case unresolved(String)
@@ -108,7 +108,7 @@ public enum ConnectionEvent: Hashable, Sendable {
     case closed(ConnectionFailure)
 }
 
-/// Why a request was not taken; nothing of it was kept.
+/// Why a request was refused; nothing of it was kept.
 public enum SubmitError: Error, Hashable, Sendable {
     /// No SETTINGS of the peer yet, draining, or closed.
     case notOpen

@@ -1,4 +1,4 @@
-/// A server's GOAWAY where its SETTINGS should stand: it takes no connection, and may say why.
+/// A server's GOAWAY instead of its SETTINGS: it accepts no connection, and may say why.
 ///
 /// RFC 9113, 3.4 wants SETTINGS first, and nghttp2 reads nothing of a connection that begins
 /// otherwise.

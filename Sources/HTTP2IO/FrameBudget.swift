@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// How much a peer may say without answering.
+/// How much a peer may send without answering.
 ///
 /// HTTP/2 lets a server send SETTINGS, PING, 1xx responses, empty DATA and frames of unknown types
 /// without end, and each costs the client work (RFC 9113, 10.5). What frames cost is added up; each
@@ -47,7 +47,7 @@ public struct FrameBudget: Hashable, Sendable {
     }
 }
 
-/// What the frames cost that come in a stream of bytes, whatever nghttp2 makes of them.
+/// The cost of the frames in a stream of bytes, however nghttp2 handles them.
 ///
 /// A frame costs one unit, and one more for each whole KiB of its payload. It is due with the
 /// frame's header (RFC 9113, 4.1).

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Which roots a client believes.
+/// The roots that a client trusts.
 public enum TLSTrust: Hashable, Sendable {
     /// The roots of the operating system.
     case system

@@ -17,7 +17,7 @@ package struct HTTPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a server does not serve.
+/// Why a server cannot serve.
 package enum HTTPServerError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAnAddress(String)
     case addressInUse(HTTPAddress)

@@ -12,7 +12,7 @@ package final class HTTPServer: Sendable {
     /// Makes the answer, on the server's thread: all peers wait for it.
     package typealias Answer = @Sendable (HTTPRequest) -> HTTPResponse
 
-    /// What one peer, and all of them, may ask of the server.
+    /// The limits of one peer, and of all of them.
     package struct Limits: Hashable, Sendable {
         /// Connections at one time; one more takes the place of the oldest.
         package var maxConnections = 64

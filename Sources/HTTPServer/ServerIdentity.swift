@@ -1,7 +1,7 @@
 import HTTP2IO
 package import Vocabulary
 
-/// With what the server shows its peers who it is: a certificate and its key.
+/// The server's certificate and its key.
 package final class ServerIdentity: Sendable {
     /// Why files are unusable.
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {

@@ -58,7 +58,7 @@ extension JSONError: CustomStringConvertible {
     }
 }
 
-/// What a parser takes.
+/// The limits of a parser.
 public struct JSONLimits: Hashable, Sendable {
     /// No parser takes more than 16,777,215 bytes, whatever this is.
     public var maxByteCount: Int

@@ -1,4 +1,4 @@
-/// Appends JSON to a byte buffer, and puts the commas.
+/// Appends JSON to a byte buffer, with commas.
 ///
 /// The caller keeps to the grammar: a name before each value of an object, and as many ends as
 /// beginnings. Whatever a string holds, what is written begins no line and steers no terminal: such

@@ -99,7 +99,8 @@ import CRE2
     }
 }
 
-/// What the expressions of one schema may take together, and how long it may take to compile them.
+/// How much memory the expressions of one schema may take together, and how long compiling them may
+/// take.
 ///
 /// Anyone who writes a schema chooses how many there are and how large they become: `\p{L}{400}` is
 /// half a million instructions, and half a second.

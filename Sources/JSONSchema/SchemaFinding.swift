@@ -1,4 +1,4 @@
-/// One way in which a document breaks its schema.
+/// One violation of a schema by a document.
 ///
 /// The three fields are those of JSON Schema's "basic" output format (draft 2020-12, 12.4.2).
 public struct SchemaFinding: Hashable, Sendable {

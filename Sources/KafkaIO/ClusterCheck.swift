@@ -2,7 +2,7 @@ import CRdkafka
 import Glibc
 public import Vocabulary
 
-/// Questions to the cluster at start-up.
+/// Requests to the cluster at startup.
 ///
 /// Every call waits, up to its deadline: never on a loop's thread.
 public struct ClusterCheck {
@@ -19,7 +19,7 @@ public struct ClusterCheck {
         }
     }
 
-    /// A topic to be made.
+    /// A topic to be created.
     public struct NewTopic: Hashable, Sendable {
         public var topic: KafkaTopic
         public var partitions: Int

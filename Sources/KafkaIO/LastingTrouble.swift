@@ -1,4 +1,4 @@
-/// What keeps a client from its work, once it has lasted.
+/// A client's trouble, once it has lasted.
 ///
 /// A connection that breaks is made again within seconds, which is nobody's business.
 public struct LastingTrouble {

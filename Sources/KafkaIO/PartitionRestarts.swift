@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// When partitions whose reading failed are read on, and from where.
+/// When and where reading of a failed partition continues.
 ///
 /// Several at once, and never soon after one another: a restart replaces the whole assignment, and
 /// librdkafka 2.0.2 aborts the process when it is told to stop a partition that is stopping already

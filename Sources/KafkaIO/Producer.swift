@@ -1,7 +1,7 @@
 import CRdkafka
 public import Vocabulary
 
-/// Why a record was not taken.
+/// Why a record was refused.
 public enum ProduceError: Error, Hashable, Sendable {
     /// Keep the record and try again after `poll`.
     case queueFull

@@ -81,7 +81,7 @@ extension Consumer {
     }
 }
 
-/// The transactional calls of a producer: they wait, so they belong to a thread that may.
+/// The transactional calls of a producer: they block, so they need a thread of their own.
 ///
 /// The producer's own thread must continue polling meanwhile, for the library waits until delivery
 /// reports are taken. Safe to share: each function of the library locks. The producer must outlive

@@ -107,7 +107,7 @@ extension Log {
     }
 }
 
-/// How severe a log line is; the cases stand from the least severe to the most.
+/// How severe a log line is, from the least severe to the most.
 ///
 /// The raw values are the words of `log.level` and of the lines themselves.
 package enum LogLevel: String, Hashable, Sendable, CaseIterable {

@@ -1,6 +1,6 @@
 package import Telemetry
 
-/// What a log line says next to its sentence: texts by the keys of a closed list.
+/// The keys and values of a log line; the keys are a closed list.
 ///
 /// A line has a dozen at most, so they are an array with linear search: no key is hashed.
 package struct LogFacts: Sendable {

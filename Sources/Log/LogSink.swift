@@ -4,7 +4,7 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// Where all log lines of the process go: standard error, as `log.format` says.
+/// The destination of all log lines of the process: standard error, in `log.format`.
 ///
 /// Whatever repeats is summarised (`LineDigest`), because the peers decide how often a fault
 /// happens. Every line of `debug` and `trace` is written, and every `critical` one: few lines follow it.

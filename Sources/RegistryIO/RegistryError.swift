@@ -1,4 +1,4 @@
-/// Why the Schema Registry did not say what it was asked.
+/// Why the Schema Registry did not answer a request.
 package enum RegistryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// It answers nobody, whatever it is asked for: no connection, no answer in time, or a failure.
     case unreachable(String)

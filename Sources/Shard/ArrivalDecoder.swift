@@ -2,8 +2,8 @@ package import Delivery
 package import EventCodec
 package import Vocabulary
 
-/// Makes arrivals of records: decodes each as the kind of its source asks, and takes the history of
-/// earlier rounds off what comes out of a retry topic.
+/// Turns records into arrivals: decodes each according to its source's kind, and reads the history
+/// of a retry record.
 package struct ArrivalDecoder: ~Copyable {
     private let retryTopics: RetryTopics
     private let schemas: ShardSchemas

@@ -1,7 +1,7 @@
 import JSON
 package import Vocabulary
 
-/// What a consumer says of itself (librdkafka's STATISTICS.md), as far as anybody asks.
+/// What a consumer says of itself (librdkafka's STATISTICS.md), as far as it is used.
 package struct ConsumerStatistics: Hashable, Sendable {
     package struct Partition: Hashable, Sendable {
         package let name: TopicPartition
@@ -103,7 +103,7 @@ package struct ProducerStatistics: Hashable, Sendable {
     }
 }
 
-/// The way to a broker in the last interval of the statistics.
+/// The connection to a broker in the last interval of the statistics.
 package struct BrokerStatistics: Hashable, Sendable {
     package let node: Int64
     /// The mean.

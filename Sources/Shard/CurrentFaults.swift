@@ -2,7 +2,7 @@ package import Delivery
 package import KafkaIO
 package import Vocabulary
 
-/// What is wrong at present, for readiness; the log summarises what repeats.
+/// Current faults, for readiness; the log summarises what repeats.
 package struct CurrentFaults: Sendable {
     private static let kafkaTroubleLifetime = Duration.seconds(60)
 

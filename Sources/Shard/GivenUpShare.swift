@@ -1,7 +1,6 @@
 package import Vocabulary
 
-/// Notices when more than a small share of a credential's events end for another reason than
-/// themselves.
+/// Detects when more than a small share of a credential's valid events are given up.
 ///
 /// It looks at this span of five minutes and the one before.
 package struct GivenUpShare: Hashable, Sendable {

@@ -3,7 +3,7 @@ package import KafkaIO
 import Telemetry
 package import Vocabulary
 
-/// What came of the consumer's events in one turn, for who looks on.
+/// The results of the consumer's events in one turn, for observers.
 package struct KafkaReport: Sendable {
     /// Apart from the other news, because they are many and small.
     package var records: [ArrivedRecord] = []
@@ -18,7 +18,7 @@ package struct KafkaReport: Sendable {
     }
 }
 
-/// What came of an event of the consumer's that brought no record.
+/// The result of a consumer event without a record.
 package enum KafkaNews: Sendable {
     case partitionsAssigned([PartitionID])
     case partitionsRevoked([PartitionID], lost: Bool)
@@ -46,7 +46,7 @@ package enum KafkaNews: Sendable {
     case logged(KafkaLogLine)
 }
 
-/// A record from Kafka, as the engine took it.
+/// A record from Kafka, as the engine accepted it.
 package struct ArrivedRecord: Hashable, Sendable {
     /// False: it is not the shard's to deliver, or was delivered before.
     package var isTaken: Bool

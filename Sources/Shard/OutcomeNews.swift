@@ -2,7 +2,7 @@ package import Delivery
 package import KafkaIO
 import Vocabulary
 
-/// What came of a record that the shard writes, or of its producer, for who looks on.
+/// The result of a record that the shard writes, or news of its producer, for observers.
 package enum OutcomeNews: Sendable {
     /// Kafka has acknowledged the record; nil: its delivery has left, because its partition was
     /// lost.

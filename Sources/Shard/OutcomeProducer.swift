@@ -4,8 +4,7 @@ package import Log
 package import SystemIO
 package import Vocabulary
 
-/// Has Kafka take the records of what deliveries come to, and reports to the engine what became of
-/// each.
+/// Writes the records of deliveries' ends to Kafka, and reports each result to the engine.
 ///
 /// It keeps a producer alive: one that fails permanently is replaced, and the engine has everything
 /// produced again that was not acknowledged. With `results.transactional` the records go out in

@@ -3,10 +3,10 @@ import EventCodec
 package import KafkaIO
 package import Vocabulary
 
-/// Writes what deliveries come to as records: the outcome itself, the token's status, the dead
-/// letter; and the retry record of an event that continues.
+/// Encodes the records of a delivery's end: the outcome, the token's status, the dead letter, or
+/// the retry record.
 package struct OutcomeRecords: ~Copyable {
-    /// A record as the producer takes it.
+    /// A record in the producer's form.
     package struct Encoded: ~Copyable {
         package let topic: KafkaTopic
         package let key: [UInt8]?

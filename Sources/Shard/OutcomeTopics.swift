@@ -2,7 +2,7 @@ package import Delivery
 package import EventCodec
 package import Vocabulary
 
-/// Where the records of outcomes go, and what they have next to their values.
+/// The topics of outcomes' records, and their headers.
 package struct OutcomeTopics: Sendable {
     package var results: KafkaTopic
     package var tokenStatus: KafkaTopic?

@@ -2,7 +2,7 @@ package import Delivery
 import Telemetry
 package import Vocabulary
 
-/// What a partition's records are: of which source, and in which round.
+/// The source and the round of a partition's records.
 ///
 /// An object, so that a record's way counts one reference for all of it.
 package final class PartitionRole: Sendable {

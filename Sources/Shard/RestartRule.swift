@@ -1,7 +1,7 @@
 package import Vocabulary
 
-/// Where the reading of a partition continues of which nothing was read or committed yet, or whose
-/// records cannot be read; `LostOffset` has it for a position that Kafka does not have.
+/// Where reading starts in a partition without a position, or continues if records cannot be read;
+/// for a position that Kafka does not have, see `LostOffset`.
 package struct RestartRule: Hashable, Sendable {
     /// Nothing may be skipped: `kafka.start` says so, or it is a retry topic.
     package var skipsNothing: Bool

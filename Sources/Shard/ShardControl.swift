@@ -3,7 +3,7 @@ import Synchronization
 package import SystemIO
 package import Vocabulary
 
-/// What other threads may ask of a shard, and see of it.
+/// What other threads may request from a shard and read from it.
 package final class ShardControl: Sendable {
     let wakeup: Wakeup
     private let shutdownRequested = Atomic(false)
@@ -75,7 +75,7 @@ package final class ShardControl: Sendable {
     }
 }
 
-/// What the Schema Registry has said, as it is put into a shard's inbox.
+/// The Schema Registry's answer in a shard's inbox.
 package struct SchemaAnswer: Sendable {
     let schema: SchemaReference
     /// Nil: the registry did not say.

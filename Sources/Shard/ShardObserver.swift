@@ -821,7 +821,7 @@ package struct ShardObserver {
     }
 }
 
-/// What the consumer shows of itself.
+/// The consumer's state.
 package struct ConsumerStatus: Sendable {
     package var partitions: PartitionTable
     /// Those that cannot be read, though Kafka answers.

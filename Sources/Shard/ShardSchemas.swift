@@ -1,7 +1,7 @@
 package import EventCodec
 package import Vocabulary
 
-/// From where a shard has the schemas that others wrote.
+/// Where a shard gets the schemas from outside.
 package struct ShardSchemas: Sendable {
     /// Registered schemas that are kept at most.
     ///

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A shard as seen from outside, at most a moment ago.
+/// A shard's state as seen by other threads, at most a moment old.
 package struct ShardStatus: Sendable {
     package struct RouteStatus: Sendable {
         package var credential: String

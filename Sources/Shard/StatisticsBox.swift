@@ -6,7 +6,7 @@ package import Vocabulary
 /// They are large texts: the shard puts them here, and the watchdog or the admin port reads them on
 /// its own thread, once; the shard itself asks after a damaged first batch only.
 package final class StatisticsBox: Sendable {
-    /// What a consumer said, and where the engine stood when it did.
+    /// A consumer's statistics, and the engine's positions at that time.
     package struct Consumption: Sendable {
         package let statistics: ConsumerStatistics
         /// The lowest offset that is not settled, of the partitions that the shard owned.

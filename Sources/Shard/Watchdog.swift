@@ -5,7 +5,7 @@ package import Vocabulary
 /// librdkafka 2.0.2 cannot detect a dead loop: polling any queue of a consumer counts as life. So
 /// the shard shows when its loop turned and how many records it took, and this looks on.
 package struct Watchdog: Hashable, Sendable {
-    /// What a shard shows of itself.
+    /// The shard's state.
     package struct Reading: Hashable, Sendable {
         /// Changes with every turn of the loop.
         package var beat: Instant

@@ -16,7 +16,7 @@ public struct Interest: OptionSet, Hashable, Sendable {
     public static let write = Interest(rawValue: 4)
 }
 
-/// What epoll says of a file descriptor.
+/// What epoll reports for a file descriptor.
 public struct Readiness: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 

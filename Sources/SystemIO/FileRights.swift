@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Whose a file is, and who may do what with it.
+/// A file's owner and permissions.
 public struct FileRights: Hashable, Sendable {
     /// As `chmod` takes it, without the kind of the file.
     public var mode: UInt32

@@ -29,7 +29,7 @@ public struct Accounting: Hashable, Sendable {
     }
 }
 
-/// The four numbers of `Accounting`, read as they stood together.
+/// The four numbers of `Accounting`, read consistently.
 ///
 /// A sequence lock: the version is odd while the one writer writes, so a reader that sees two
 /// equal even versions around its reads has read one state. The writer never waits.

@@ -1,4 +1,4 @@
-/// When the certificates expire by which the process says who it is, except those of credentials.
+/// Expiry of the certificates that the process presents, except those of credentials.
 public struct CertificateMetrics: Sendable {
     /// For whom a certificate is.
     public enum Use: String, Hashable, Sendable {

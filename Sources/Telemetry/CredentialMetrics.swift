@@ -1,4 +1,4 @@
-/// What a process knows of its credentials, next to its shards.
+/// The credentials' metrics of a process, apart from its shards'.
 public struct CredentialMetrics: Sendable {
     /// One credential, read now.
     public struct Reading: Hashable, Sendable {

@@ -1,5 +1,4 @@
-/// What a process knows of Kafka, next to what its shards count: asked for whenever the metrics
-/// are.
+/// The Kafka metrics of a process, apart from its shards' counters: read at each scrape.
 public struct KafkaMetrics: Sendable {
     /// A partition that the process owns.
     public struct Partition: Hashable, Sendable {
@@ -17,7 +16,7 @@ public struct KafkaMetrics: Sendable {
         }
     }
 
-    /// The way to a broker, as one kind of client sees it.
+    /// The connection to a broker, as one kind of client sees it.
     public struct Broker: Hashable, Sendable {
         /// The broker's number in the cluster.
         public var node: Int64

@@ -90,7 +90,7 @@ public enum APNsReasonLabel: MetricLabel {
     }
 }
 
-/// What a record that is written to Kafka is.
+/// The kind of a record that is written to Kafka.
 public enum RecordLabel: String, MetricLabel {
     case outcome
     case tokenStatus = "token_status"
@@ -132,7 +132,7 @@ public struct StatusLabel: MetricLabel {
     private static let listed = [200, 400, 403, 404, 405, 410, 413, 429, 500, 502, 503, 504]
 }
 
-/// How a stream to APNs ended that got no answer, as a metric label.
+/// How a stream to APNs without an answer ended, as a metric label.
 public enum BrokenStreamLabel: String, MetricLabel {
     /// REFUSED_STREAM: not processed.
     case refused
@@ -168,7 +168,7 @@ public enum CallResult: String, MetricLabel {
     }
 }
 
-/// Why Kafka did not have the offset that was to be read next.
+/// Why Kafka did not have the next offset.
 public enum LostOffsetLabel: String, MetricLabel {
     case deleted
     case cut

@@ -1,4 +1,4 @@
-/// The closed lists of label values that a configuration makes.
+/// The closed lists of label values from the configuration.
 ///
 /// With the labels that are closed lists of their own (`MetricLabel`) they bound how many samples
 /// there can be: nothing that comes out of a record or from a peer becomes a label.

@@ -1,4 +1,4 @@
-/// What a process says of itself, next to its shards: asked for whenever the metrics are.
+/// The metrics of a process, apart from its shards': read at each scrape.
 public struct ProcessMetrics: Sendable {
     /// What the operating system knows; the names are those of every Prometheus client.
     public struct Usage: Hashable, Sendable {

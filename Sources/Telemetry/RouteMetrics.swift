@@ -1,4 +1,4 @@
-/// What one shard shows of a route's pool and breaker; the shard's thread writes.
+/// One shard's metrics of a route's pool and breaker; the shard's thread writes.
 public final class RouteMetrics: Sendable {
     /// Of a connection, by `ConnectionMachine.Phase`.
     public enum ConnectionState: String, Hashable, Sendable, CaseIterable {

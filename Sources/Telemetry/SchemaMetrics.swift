@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the process counts about schemas that others wrote.
+/// Counters for schemas from outside.
 ///
 /// The reload counters are written by the thread that watches the directory, the request counters
 /// by the one that asks the registry.

@@ -1,4 +1,4 @@
-/// What a process counts of device tokens, next to its shards; the reader's thread writes.
+/// The device tokens' metrics of a process, apart from its shards'; the reader's thread writes.
 public final class TokenMetrics: Sendable {
     public let statusRecordsRead = Counter()
     public let malformedStatusRecords = Counter()

@@ -11,7 +11,7 @@ public struct APNsTopic: Hashable, Sendable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// Which of Apple's two worlds a device token belongs to.
+/// Apple's environment of a device token.
 public enum APNsEnvironment: String, Hashable, Sendable, CaseIterable {
     case production
     case sandbox

@@ -1,4 +1,4 @@
-/// A group's committed offset, and what stands with it.
+/// A group's committed offset with its metadata.
 public struct CommittedPosition: Hashable, Sendable {
     public let offset: Offset
     /// Whatever the last committer wrote; see `CommitMetadata`.

@@ -1,4 +1,4 @@
-/// What a valid record asks for: one notification for one device, or one broadcast to a channel.
+/// A valid record: one notification for one device, or one broadcast to a channel.
 ///
 /// Ranges point into `eventBytes` of the record that the event was decoded from.
 public struct Event: Hashable, Sendable {
@@ -9,7 +9,7 @@ public struct Event: Hashable, Sendable {
         case topic(APNsTopic)
     }
 
-    /// Who is to get it.
+    /// The recipient.
     public enum Target: Hashable, Sendable {
         case device(DeviceToken)
         /// Every device that subscribes to the channel of the app, whose bundle ID the destination
@@ -161,7 +161,7 @@ public struct InvalidEvent: Hashable, Sendable {
     }
 }
 
-/// What a record turned out to be.
+/// The result of decoding a record.
 public enum DecodedRecord: Hashable, Sendable {
     case event(Event)
     case invalid(InvalidEvent)

@@ -1,4 +1,4 @@
-/// One event in the engine's hands: a slot, and how often the slot was used before.
+/// One event in the engine: a slot, and how often the slot was used before.
 ///
 /// A late answer for an event that has left carries an old generation and is dropped.
 public struct DeliveryID: Hashable, Comparable, Sendable {
@@ -23,7 +23,7 @@ public struct DeliveryID: Hashable, Comparable, Sendable {
     }
 }
 
-/// One connection to APNs, numbered per shard in order of birth; never used twice.
+/// One connection to APNs, numbered per shard in order of creation; never reused.
 public struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt32
 

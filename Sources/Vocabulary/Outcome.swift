@@ -28,7 +28,7 @@ public enum TokenAction: String, Hashable, Sendable, CaseIterable {
     case hold
 }
 
-/// Who the outcome is about: what could be read of the event, and what was sent.
+/// The subject of an outcome: what could be read of the event, and what was sent.
 public struct OutcomeSubject: Hashable, Sendable {
     public var eventID: EventID?
     public var apnsID: APNsID?

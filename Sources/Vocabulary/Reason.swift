@@ -1,4 +1,4 @@
-/// Why a notification ended as it did: APNs' word, or ours in the same style.
+/// Why a notification ended as it did: APNs' reason, or ours in the same style.
 public enum Reason: Hashable, Sendable {
     case apns(APNsReason)
     /// A string that APNs sent and this version does not know, cut to 64 bytes.

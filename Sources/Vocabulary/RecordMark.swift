@@ -1,4 +1,4 @@
-/// Which record stands at an offset: enough of it to notice another one in its place.
+/// A record's fingerprint at an offset: enough to notice another record in its place.
 ///
 /// A topic that is deleted and made again has the same name and the same offsets.
 public struct RecordMark: Hashable, Sendable {

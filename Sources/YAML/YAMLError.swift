@@ -1,4 +1,4 @@
-/// Why a text is not a document; nothing of it is known.
+/// Why a text is not a YAML document.
 package struct YAMLError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the text is or has, as in "is not YAML: ..." and "has more than ...".
     package let message: String
@@ -12,7 +12,7 @@ package struct YAMLError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(mark): \(message)" }
 }
 
-/// Something wrong in a document that can be read anyway.
+/// A problem in a document that can still be read.
 package struct YAMLProblem: Hashable, Sendable {
     /// Keys, and places in lists from 0; `?` for a key that is not text.
     package let path: [String]

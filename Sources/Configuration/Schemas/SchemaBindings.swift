@@ -2,7 +2,7 @@ import APNsRules
 package import EventCodec
 import Vocabulary
 
-/// Which of the operator's schemas is for whose payloads.
+/// Which of the operator's schemas applies to which payloads.
 package struct SchemaBindings: Sendable {
     private struct Use: Sendable {
         /// The configuration's key, for problems.

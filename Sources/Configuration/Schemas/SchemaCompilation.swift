@@ -2,7 +2,7 @@ import EventCodec
 import Foundation
 import JSONSchema
 
-/// How schemas that others wrote are compiled.
+/// How schemas from outside are compiled.
 ///
 /// What they refer to comes from the same folder, never from a network.
 package struct SchemaCompilation: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Log
 
-/// The operator's own schemas, as they stand in `schemas.directory`.
+/// The operator's own schemas in `schemas.directory`.
 package struct SchemaFiles: Hashable, Sendable {
     /// Texts by file name.
     package var texts: [String: [UInt8]]

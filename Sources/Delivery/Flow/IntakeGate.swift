@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// How much may be taken from Kafka: the bound on in-flight events and bytes.
+/// How much may be read from Kafka: the bound on in-flight events and bytes.
 ///
 /// Events never exceed their limit. Bytes may by one record, whose size is known only once it is
 /// here; a record larger than the whole limit still gets through, alone.

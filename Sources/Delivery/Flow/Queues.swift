@@ -61,7 +61,7 @@ struct FIFO<Element> {
 
 extension FIFO: Sendable where Element: Sendable {}
 
-/// Things that wait for a moment, earliest first; equal moments in order of entry.
+/// A queue by time, earliest first; equal times in order of entry.
 ///
 /// A binary heap. Nothing is removed before its time: what has become pointless comes up and is
 /// ignored, so the length is bounded by the waits that were begun.

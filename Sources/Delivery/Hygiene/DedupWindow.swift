@@ -10,7 +10,7 @@ public import Vocabulary
 /// other way takes its entry back: the same event may then be tried again, as a retry topic and a
 /// replayed dead letter do.
 public struct DedupWindow: Sendable {
-    /// Where an event stands in Kafka.
+    /// Where an event is in Kafka.
     public struct Place: Hashable, Sendable {
         public let partition: PartitionID
         public let offset: Offset

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// Notices when APNs refuses so many device tokens at once that it cannot be their fault.
+/// Detects when APNs refuses so many device tokens at once that the tokens cannot be the cause.
 ///
 /// With a wrong host or key, APNs refuses every token. The fuse compares the share of refused
 /// tokens (`BadDeviceToken`, `DeviceTokenNotForTopic`, 410) among the latest answers that judge a

@@ -54,7 +54,7 @@ public struct RetryHistory: Hashable, Sendable {
     }
 }
 
-/// A decision to try an event again later, out of Kafka.
+/// The decision to retry an event later, from a retry topic.
 public struct Deferral: Hashable, Sendable {
     public var tier: Int
     public var dueAt: Timestamp

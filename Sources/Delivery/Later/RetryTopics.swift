@@ -48,7 +48,7 @@ public struct RetryTopics: Hashable, Sendable {
     }
 }
 
-/// The waits that Kafka keeps for events that may come right later, shortest first.
+/// The delays of the retry topics, shortest first.
 public struct RetryTiers: Hashable, Sendable {
     /// Each longer than the one before; empty: nothing is tried again later.
     public let delays: [Duration]

@@ -21,8 +21,7 @@ public struct AssignedPartition: Hashable, Sendable {
     }
 }
 
-/// The shard's place in the consumer group: what it owns, what it has settled of it, and the way
-/// out of it.
+/// The shard's place in the consumer group: what it owns, what is settled, and how it ends.
 ///
 /// Eager protocol: an assignment comes whole and goes whole.
 public struct Assignment: Sendable {

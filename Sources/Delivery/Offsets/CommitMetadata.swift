@@ -16,7 +16,7 @@ public import Vocabulary
 /// The checksum is taken over topic name, partition (4), committed offset (8), codec and the bytes
 /// before it, so that a text means something in its own place only.
 public struct CommitMetadata: Hashable, Sendable {
-    /// Why a text is not taken for what it says.
+    /// Why metadata is ignored.
     public enum Problem: Error, Hashable, Sendable {
         /// Not our prefix, or a codec of another version.
         case foreign

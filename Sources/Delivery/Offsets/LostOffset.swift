@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// An offset that was to be read next, and that Kafka says it does not have.
+/// The next offset to read, if Kafka does not have it.
 ///
 /// The one table of what follows from it.
 public struct LostOffset: Hashable, Sendable {
@@ -15,7 +15,7 @@ public struct LostOffset: Hashable, Sendable {
         case replaced
     }
 
-    /// What is done where the log was cut (`kafka.offset_lost`).
+    /// What to do if the log was cut (`kafka.offset_lost`).
     public enum Policy: Hashable, Sendable {
         /// Continue with what comes: what the log holds was read before.
         case end

@@ -23,7 +23,7 @@ enum StoredPosition: Hashable, Sendable {
     }
 }
 
-/// Metadata that was not believed: events past the committed offset may be sent again.
+/// Ignored metadata: events past the committed offset may be sent again.
 public struct IgnoredMetadata: Hashable, Sendable {
     public let partition: PartitionID
     public let problem: CommitMetadata.Problem

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// Keeps an endpoint that fails from taking the room of those that work.
+/// Keeps a failing endpoint from taking memory from those that work.
 ///
 /// The intuition of a fuse with a test button: it opens when many devices are failed and they make
 /// up most of the last answers; after a while, or when a connection stands again, a few probes may
@@ -53,7 +53,7 @@ public struct CircuitBreaker: Hashable, Sendable {
         case halfOpen(Trial)
     }
 
-    /// How the probes fare.
+    /// The results of the probes.
     public struct Trial: Hashable, Sendable {
         /// Probes without an answer.
         public fileprivate(set) var underway = 0

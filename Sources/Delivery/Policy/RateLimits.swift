@@ -117,7 +117,7 @@ extension RateLimit {
     }
 }
 
-/// So many a second in the long run, and so many at once.
+/// A rate per second in the long run, and a burst at once.
 ///
 /// One moment says it all (the generic cell rate algorithm, ITU-T I.371): when the bucket would be
 /// full again.

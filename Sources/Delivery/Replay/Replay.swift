@@ -2,7 +2,7 @@ public import Vocabulary
 
 /// Replays a run from its input log: the same inputs have to lead to the same decisions.
 public struct Replay {
-    /// Where the engine decides otherwise than the one that wrote the log.
+    /// Where the engine decides differently from the one that wrote the log.
     public struct Difference: Hashable, Sendable {
         /// Counted from 1.
         public let turn: Int

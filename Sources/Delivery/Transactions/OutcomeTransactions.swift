@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// What the shard is to do for the transactions of its producer.
+/// What the shard must do for its producer's transactions.
 public enum TransactionStep: Hashable, Sendable {
     /// `rd_kafka_init_transactions`: ends what an earlier producer of the same name left open.
     case open
@@ -265,7 +265,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     // MARK: Answers
 
-    /// A delivery, and which of its records there are: not those that Kafka never takes.
+    /// A delivery, and which of its records are written: not those that Kafka never accepts.
     public struct Written: Hashable, Sendable {
         public var delivery: DeliveryID
         public var records: Publications
@@ -423,7 +423,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     }
 }
 
-/// Where a record goes: one topic may refuse what others take.
+/// Where a record goes: one topic may refuse what others accept.
 public enum RecordTopic: Hashable, Sendable {
     case tokenStatus
     case deadLetters

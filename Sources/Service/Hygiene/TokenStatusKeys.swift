@@ -1,7 +1,7 @@
 import Delivery
 import Vocabulary
 
-/// Brings together what the token-status topic says of one device under several keys.
+/// Combines what the token-status topic says about one device under several keys.
 ///
 /// A key holds the token in lower case now, and as the event wrote it in version 0.1. Compaction, and
 /// the order in a partition, go by the key's bytes, so of two spellings only the records' times say

@@ -108,7 +108,7 @@ final class KafkaFiles: Sendable {
     }
 }
 
-/// The process has drained, and is to be started again with changed files.
+/// The process has drained, and must be restarted to use changed files.
 package struct RestartWanted: Error {}
 
 extension Configuration {

@@ -25,7 +25,7 @@ package struct PartGroup: Sendable {
         }
     }
 
-    /// A part ended although nobody had asked it to.
+    /// A part ended without being asked to.
     package struct EndedEarly: Error, Hashable, Sendable, CustomStringConvertible {
         package let part: String
 

@@ -1,7 +1,7 @@
 import Glibc
 package import Vocabulary
 
-/// A signal that asks something of the process.
+/// A signal that the process handles.
 package enum ProcessSignal: String, Hashable, Sendable, CaseIterable {
     case terminate = "SIGTERM"
     case interrupt = "SIGINT"
@@ -17,7 +17,7 @@ package enum ProcessSignal: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Decides what a signal leads to.
+/// Decides what a signal does.
 ///
 /// The first SIGTERM or SIGINT begins the drain, the next one ends the process at once. SIGHUP has
 /// files read again, but not during the drain, which needs nothing new.

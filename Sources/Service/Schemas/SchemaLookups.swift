@@ -113,7 +113,7 @@ private struct LookupLimit: Sendable {
     mutating func count(now: Instant) { settled = max(settled, now) + Self.interval }
 }
 
-/// What the registry has said.
+/// The registry's answers.
 ///
 /// A schema never changes under its identifier, so it is kept as long as there is room. What the
 /// registry lacks, or has in an unusable form, is requested again after a while.

@@ -4,7 +4,7 @@ import JSON
 import Log
 import Vocabulary
 
-/// What came of a request about channels.
+/// The result of a request about channels.
 package struct ChannelReport {
     struct Target: Hashable {
         var bundleID: String

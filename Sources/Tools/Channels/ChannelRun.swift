@@ -16,7 +16,7 @@ package struct ChannelRun {
         case delete(Channel)
     }
 
-    /// A channel's ID as somebody typed it.
+    /// A channel's ID as typed.
     package struct Channel: Hashable, Sendable {
         let id: ChannelID
 

@@ -1,7 +1,7 @@
 import EventCodec
 package import Vocabulary
 
-/// Which dead letters a command is about; what is not set admits all.
+/// Which dead letters a command is about; what is not set matches all.
 package struct DeadLetterFilter: Hashable, Sendable {
     package var reasons: Set<String> = []
     package var bundleIDs: Set<String> = []

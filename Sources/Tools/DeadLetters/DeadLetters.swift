@@ -5,7 +5,7 @@ package import Log
 import SystemIO
 import Vocabulary
 
-/// `heliograph dead-letters`: what failed, and once more.
+/// `heliograph dead-letters`: lists what failed, and sends it again.
 ///
 /// Every call blocks until the dead-letter topic is read to where it ended at the start.
 package struct DeadLetters {

@@ -2,7 +2,7 @@ import Foundation
 import JSON
 package import Log
 
-/// An event made of the options of a command line.
+/// An event made from command-line options.
 ///
 /// Whether a payload is JSON is all that is checked here: the event goes through the same checks as
 /// one from Kafka.

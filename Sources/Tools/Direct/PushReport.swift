@@ -3,7 +3,7 @@ import HTTP2IO
 import Log
 import Vocabulary
 
-/// One notification's way to APNs and back, for people.
+/// One notification's exchange with APNs, for people.
 package struct PushReport {
     let credential: String
     let environment: APNsEnvironment

@@ -1,7 +1,7 @@
 import APNsRules
 package import Vocabulary
 
-/// Which outcomes are shown; what is not set admits all.
+/// Which outcomes are shown; what is not set matches all.
 package struct OutcomeFilter: Hashable, Sendable {
     package var kinds: Set<OutcomeKind> = []
     package var reasons: Set<String> = []

@@ -5,7 +5,7 @@ import JSON
 import Log
 package import Vocabulary
 
-/// A record of the results topic, as people and programs look at it.
+/// A record of the results topic, for people and programs.
 ///
 /// The device token is a credential: it is compared with, and never shown.
 package struct TailedOutcome: Sendable {

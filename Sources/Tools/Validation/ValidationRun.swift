@@ -1,7 +1,7 @@
 import JSON
 import Vocabulary
 
-/// What a run over many lines came to.
+/// The result of a run over many lines.
 package struct ValidationSummary: Hashable, Sendable {
     /// Lines that are not blank.
     package var lines = 0
@@ -32,7 +32,7 @@ package struct ValidationSummary: Hashable, Sendable {
     }
 }
 
-/// Turns newline-delimited JSON into one result a line: `{"line", "valid", "violations"}`.
+/// Turns newline-delimited JSON into one result per line: `{"line", "valid", "violations"}`.
 ///
 /// Blank lines are counted and give no result. Neither memory nor the work for a line grows with
 /// the input: results leave in pieces of about `pieceByteCount`, and at the end of each block.

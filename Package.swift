@@ -94,7 +94,7 @@ let package = Package(
             cSettings: version
         ),
 
-        // The pure core: no clock, no dice, no lock, no I/O.
+        // The pure core: no clock, no random numbers, no lock, no I/O.
         module("Vocabulary", ["CSHA1"]),
         module("JSON", ["CSimdjson", "CRE2"]),
         module("Spelling", []),

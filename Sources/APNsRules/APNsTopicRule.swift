@@ -48,7 +48,7 @@ public enum APNsTopicRule {
         stripping(suffix(for: pushType), from: topic.name)
     }
 
-    /// The bundle ID in a topic of unknown type: what stands before the first suffix that fits.
+    /// The bundle ID in a topic of unknown type: what is before the first suffix that fits.
     ///
     /// The topic itself when none fits. An app whose bundle ID ends like a suffix
     /// (`com.example.voip`) is why the push type should be asked first.

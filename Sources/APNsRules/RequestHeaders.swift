@@ -20,7 +20,7 @@ public struct RequestHeaders: Hashable, Sendable {
     /// `apns-priority` is sent where the event names one, for `background`, for which APNs' own
     /// default, 10, is an error, and in broadcasts, where it is required. `providerToken` is the
     /// token's text; nil where a client certificate speaks. The topic is not a header of a
-    /// broadcast, but stands in its path; see `APNsTopicRule.topic(of:)`.
+    /// broadcast, but is in its path; see `APNsTopicRule.topic(of:)`.
     public func fill(
         _ block: inout HeaderBlock,
         for event: Event,

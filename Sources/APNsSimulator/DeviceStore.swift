@@ -105,7 +105,7 @@ package struct DeviceStore: Hashable, Sendable {
     }
 
     /// Takes the device off the net, or brings it back: then it gets what is stored for it, unless
-    /// `loses` says otherwise; it is asked for each that is not too late.
+    /// `loses` says otherwise; it is called for each that is not too late.
     package mutating func setOffline(
         _ token: [UInt8],
         _ isOffline: Bool,

@@ -23,7 +23,7 @@ package struct Scenario: Hashable, Sendable {
     package var throttle = ErrorThrottle()
     /// Nil: no device is ever sent too much.
     package var deviceRate: DeviceRate?
-    /// A connection without a request for so long gets GOAWAY; nil: never.
+    /// A connection without a request for this long gets GOAWAY; nil: never.
     package var idleTimeout: Duration?
     /// The share of stored notifications that a device does not get when it is back.
     package var storageLoss = 0.0

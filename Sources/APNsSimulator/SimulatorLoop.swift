@@ -59,7 +59,7 @@ final class SimulatorLoop {
         return Timestamp(milliseconds: SystemClock.wallClock.milliseconds + milliseconds)
     }
 
-    /// Serves until `stop` is asked for.
+    /// Serves until `stop` is requested.
     func run() {
         while !shared.isStopping.load(ordering: .acquiring) {
             do throws(SystemError) {

@@ -54,7 +54,7 @@ struct RecentIDs {
     private var oldest = 0
 
     /// Takes all its room at once: to grow would hold every answer up for tens of milliseconds, and
-    /// room that nothing stands in yet costs no memory.
+    /// room that nothing is in yet costs no memory.
     init(capacity: Int) {
         self.capacity = capacity
         members.reserveCapacity(capacity + 1)

@@ -4,7 +4,7 @@ import HTTPServer
 package struct AdminAccess: Sendable {
     private let hosts: AdminHosts
     private let requiresTLS: Bool
-    /// For each request; nil: no token is asked for.
+    /// For each request; nil: no token is requested.
     private let tokens: @Sendable () -> AdminTokens?
 
     package init(

@@ -3,7 +3,7 @@ import Vocabulary
 
 /// The page at `/`: one file, no request to anywhere but `status.json`.
 ///
-/// Its sources stand in `Page/`.
+/// Its sources are in `Page/`.
 enum StatusPage {
     /// Only what is in this file runs, even if someone slips markup in.
     static let policy = """

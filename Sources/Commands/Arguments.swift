@@ -45,7 +45,7 @@ package struct Arguments: Sendable {
         return content.value
     }
 
-    /// Whether an option stands on the command line; its variable or default does not count.
+    /// Whether an option is on the command line; its variable or default does not count.
     package func has<Value>(_ option: Parameter<Value>) -> Bool { line.has(option) }
 }
 

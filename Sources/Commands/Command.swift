@@ -19,9 +19,9 @@ package struct Command: Sendable {
 
     /// A command with a body, or a group with commands.
     ///
-    /// The names of parameters differ; operands stand in their order. Exit code 64 is every
-    /// command's and need not be listed. The body checks the rules between options before it does
-    /// anything, and throws `UsageError`.
+    /// The names of parameters differ; operands are in their order. Exit code 64 is every command's
+    /// and need not be listed. The body checks the rules between options before it does anything,
+    /// and throws `UsageError`.
     package init(
         _ name: String,
         _ summary: String,

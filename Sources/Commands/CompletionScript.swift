@@ -25,7 +25,7 @@ struct CompletionScript {
         }
     }
 
-    /// The words that can stand at a place; the program takes `help` besides.
+    /// The words that are valid at a place; the program also accepts `help`.
     func commands(at path: CommandPath) -> [(name: String, summary: String)] {
         let help = [(name: "help", summary: "Show the help of a command.")]
         let commands = path.command.commands.map { (name: $0.name, summary: $0.summary) }

@@ -1,7 +1,7 @@
 /// An option or an operand: what the table says of it, and how it is read.
 ///
-/// One value is both the declaration, in a `Command`, and the key by which `Arguments` are asked
-/// for a `Value`.
+/// One value is both the declaration, in a `Command`, and the key by which `Arguments` return a
+/// `Value`.
 package struct Parameter<Value: Sendable>: DeclaredParameter {
     package private(set) var declaration: Declaration
     private let read: @Sendable ([String]) throws(ValueMismatch) -> Value
@@ -53,8 +53,7 @@ package struct Parameter<Value: Sendable>: DeclaredParameter {
 package protocol DeclaredParameter: Sendable {
     var declaration: Declaration { get }
 
-    /// Reads what was given: no text, one, or several of what is repeatable; errors name where
-    /// it stands.
+    /// Reads what was given: no text, one, or several of what is repeatable; errors name its place.
     func content(of texts: [String], from source: String) throws(UsageError) -> any Sendable
 }
 

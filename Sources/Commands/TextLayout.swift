@@ -2,7 +2,7 @@
 enum TextLayout {
     /// Fills lines with words; a word that is too long has a line to itself.
     ///
-    /// The indent stands before each line, the line end after each but the last.
+    /// The indent is before each line, the line end after each but the last.
     static func fill(
         _ words: [String],
         width: Int,

@@ -1,7 +1,7 @@
 import Log
 import Vocabulary
 
-// The one definition of every key: name, type, default and documentation stand together, and the
+// The one definition of every key: name, type, default and documentation are together, and the
 // reader takes the rest from here.
 
 extension Configuration {

@@ -13,7 +13,7 @@ package struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         self.username = username
     }
 
-    /// Reads the URL; a password in it is refused, because it would stand in logs and files.
+    /// Reads the URL; a password in it is refused, because it would be in logs and files.
     package init?(url: String) {
         let scheme = "http://"
         guard url.hasPrefix(scheme) else { return nil }

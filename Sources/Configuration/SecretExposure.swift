@@ -11,7 +11,7 @@ extension FileRights {
     /// everybody read it there if nothing else is said.
     ///
     /// - Parameter user: Who runs the process.
-    /// - Returns: What is wrong, to stand behind the file's name; nil: nothing.
+    /// - Returns: What is wrong, to follow the file's name; nil: nothing.
     package func exposure(user: UInt32) -> String? {
         guard !isInReadOnlyMemory else { return nil }
         let digits = String(mode, radix: 8)
@@ -62,7 +62,7 @@ extension Configuration.Credential {
         return sources.compactMap { name, source in
             switch name {
             case "key_id": nil
-            // The key stands in it if it stands nowhere else.
+            // The key is in it if it is nowhere else.
             case "certificate": hasKeyFile ? nil : source.exposure(name)
             default: source.exposure(name)
             }

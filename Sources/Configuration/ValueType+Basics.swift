@@ -22,7 +22,7 @@ extension ValueType where Value == String {
         !$0.isEmpty && $0.mayBeShown
     }
 
-    /// A key or a password that stands in its place is not shown as a path, nor looked for.
+    /// A key or a password that is in its place is not shown as a path, nor looked for.
     static let filePath = text("path", expectation: "the path of a file", where: isPath)
 
     /// A host's name, `*.` and a name for all below it, or `*`.

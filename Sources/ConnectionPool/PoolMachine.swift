@@ -10,17 +10,17 @@ public struct PoolMachine: Hashable, Sendable {
         public var minConnections: Int
         public var maxConnections: Int
         public var connectTimeout: Duration
-        /// PING after so long without hearing the peer.
+        /// PING after this long without hearing the peer.
         public var pingAfterIdle: Duration
         /// PING sooner when the peer was asked and is not heard: a dead one is found by it.
         public var pingAfterSilence: Duration
-        /// Given up when a PING stays unanswered so long.
+        /// Given up when a PING stays unanswered this long.
         public var pingTimeout: Duration
-        /// A connection that answers PINGs and no stream, or allows none, is replaced so long after
-        /// it was first asked; its streams may still be answered.
+        /// A connection that answers PINGs and no stream, or allows none, is replaced this long
+        /// after it was first asked; its streams may still be answered.
         public var stallTimeout: Duration
-        /// A connection beyond `minConnections` closes after so long without a stream; and one
-        /// after so long in which the others would have sufficed.
+        /// A connection beyond `minConnections` closes after this long without a stream; and one
+        /// after this long in which the others would have sufficed.
         public var idleTimeout: Duration
         public var reconnect: ReconnectBackoff.Limits
 

@@ -87,7 +87,7 @@ extension CredentialMaterial {
             case .text(let text): text
             case .file: SecretText.word(in: try needed("key_id", files))
             }
-        // The configuration has looked at the other one, and at this where it stands there.
+        // The configuration has looked at the other one, and at this one where it is there.
         guard AppleIdentifier.isValid(text),
             let identity = ProviderTokenIdentity(keyID: text, teamID: teamID)
         else {
@@ -154,7 +154,7 @@ extension CredentialMaterial {
         )
     }
 
-    /// What stands under the key `name` is to blame.
+    /// What is under the key `name` is to blame.
     private static func fault(
         _ name: String,
         _ files: WatchedFiles,
@@ -190,7 +190,7 @@ extension CertificateFacts {
 
     /// Whether it is good for a bundle ID, with any suffix, or for one that a pattern covers.
     ///
-    /// A certificate that names no topics is believed.
+    /// A certificate that names no topics is accepted.
     func covers(_ pattern: BundleIDPattern) -> Bool {
         guard !topics.isEmpty else { return true }
         return topics.contains { topic in

@@ -97,7 +97,7 @@ public final class Ending: Sendable {
     let credential: String?
     /// Streams opened in all rounds.
     let attempts: Int
-    /// When the last stream was asked for, and when APNs answered last; in this round.
+    /// When the last stream was requested, and when APNs answered last; in this round.
     public let sentAt: Instant?
     public let answeredAt: Instant?
     public let completedAt: Timestamp
@@ -205,7 +205,7 @@ extension OutcomeSubject {
 }
 
 extension Arrival {
-    /// Where the event stands in Kafka for everybody else: its first record.
+    /// Where the event is in Kafka for everybody else: its first record.
     public func origin(readFrom partition: TopicPartition) -> RecordPosition {
         history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
     }

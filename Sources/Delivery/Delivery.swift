@@ -45,7 +45,7 @@ public struct Delivery: Sendable {
     /// Streams given back unprocessed, in a row; no more are counted than the number holds.
     var refusals: UInt8 = 0
     public internal(set) var place = Place.undecided
-    /// When the present or last stream was asked for.
+    /// When the present or last stream was requested.
     public internal(set) var sentAt: Instant?
     /// When it came to the end of its route's queue.
     var queuedAt: Instant?

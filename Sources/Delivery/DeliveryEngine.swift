@@ -619,13 +619,13 @@ public struct DeliveryEngine: Sendable {
         decision.group.append(step)
     }
 
-    /// Kafka was asked where the group stands.
+    /// Kafka was asked for the group's offset.
     ///
     /// - Parameters:
     ///   - stored: nil where the group never committed a position; a partition that Kafka did not
-    ///     answer for is missing, and is asked for again.
+    ///     answer for is missing, and is requested again.
     ///   - now: this turn's moment.
-    /// - Returns: the metadata that is not believed.
+    /// - Returns: the metadata that is ignored.
     @discardableResult
     public mutating func storedOffsetsFetched(
         _ stored: [PartitionID: CommittedPosition?],
@@ -659,7 +659,7 @@ public struct DeliveryEngine: Sendable {
         return assignment.endSeen(partition, end)
     }
 
-    /// All that there is of the partition was read; its next record will not stand before that offset.
+    /// All that there is of the partition was read; its next record will not be before that offset.
     public mutating func endReached(_ partition: PartitionID, _ end: Offset) {
         log?.note(.endReached) {
             $0.write(partition)
@@ -1383,7 +1383,7 @@ public struct DeliveryEngine: Sendable {
     /// Sends it once more, on a fresh connection: the old one may not know yet that the topic was added
     /// to the key.
     ///
-    /// - Returns: false when the refusal is believed.
+    /// - Returns: false when the refusal is accepted.
     private mutating func tryTopic(
         _ topic: KeyedHash,
         of id: DeliveryID,
@@ -1723,8 +1723,8 @@ public struct DeliveryEngine: Sendable {
         deliveries.contains(id) ? deliveries[id] : nil
     }
 
-    /// What `APNsAnswer.topic` is to hold, for an answer that refuses the topic, and now and then for one
-    /// with 200; nil: the delivery has left.
+    /// What `APNsAnswer.topic` is to hold, for an answer that refuses the topic, and from time to
+    /// time for one with 200; nil: the delivery has left.
     public func topic(of id: DeliveryID) -> KeyedHash? {
         guard deliveries.contains(id) else { return nil }
         return settings.hygiene.hashKey.hash(of: deliveries[id].arrival.topic)
@@ -1733,8 +1733,8 @@ public struct DeliveryEngine: Sendable {
     /// Has the caches fetch what will be looked at soon; changes nothing else.
     ///
     /// To be called for each place of a batch before its turn. `ahead` says whose part to fetch:
-    /// the delivery that stands so far ahead as the part's `distance`; nil: nobody's. `mutating`,
-    /// so that the engine is borrowed and not copied.
+    /// the delivery that is so far ahead as the part's `distance`; nil: nobody's. `mutating`, so
+    /// that the engine is borrowed and not copied.
     @inline(__always)
     public mutating func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
         deliveries.lookAhead(ahead)
@@ -1754,7 +1754,7 @@ public struct DeliveryEngine: Sendable {
     /// True once the group was left: nothing will be committed any more.
     public var hasLeftGroup: Bool { assignment.phase == .left }
 
-    /// Where reading of the partition stands; nil when nobody knows.
+    /// The partition's reading position; nil when nobody knows.
     public func position(of partition: PartitionID) -> Offset? {
         assignment.position(of: partition)
     }
@@ -1849,7 +1849,7 @@ public struct EngineCounts: Hashable, Sendable {
     public var unprocessed = 0
     /// Deliveries that gave way to a newer one with the same `collapse_id`.
     public var superseded = 0
-    /// Deliveries deferred without an attempt, because their route or device held up the others.
+    /// Deliveries deferred without an attempt, because their route or device delayed the others.
     public var madeRoom = 0
     /// Retries that the credential's budget did not allow.
     public var retriesDenied = 0

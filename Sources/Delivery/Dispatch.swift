@@ -6,8 +6,8 @@ import Vocabulary
 /// a slow one from stopping the others (decision 0013).
 ///
 /// A delivery joins its device's line; the first of a line asks its app's rate limit, waits in its
-/// route's queue, and gets a stream on one of the route's connections. It stands in its line until
-/// it ends.
+/// route's queue, and gets a stream on one of the route's connections. It is in its line until it
+/// ends.
 ///
 /// A route with its connections, queue and breaker is a *lane*. It is *blocked* while its credential
 /// is parked or its breaker is not closed.
@@ -20,7 +20,7 @@ struct Dispatch: Sendable {
         let isBroadcast: Bool
         /// The device's or channel's name.
         let target: KeyedHash?
-        /// The same, while the delivery stands in its line.
+        /// The same, while the delivery is in its line.
         let line: KeyedHash?
     }
 
@@ -48,7 +48,7 @@ struct Dispatch: Sendable {
         var topics = TopicTrials()
         /// Since when nothing flows; nil: it does.
         var blockedSince: Instant?
-        /// Deliveries of the route that stand in a line, wherever they wait.
+        /// Deliveries of the route that are in a line, wherever they wait.
         var held = 0
     }
 
@@ -106,7 +106,7 @@ struct Dispatch: Sendable {
         return pacing.joined(id, device)
     }
 
-    /// A delivery leaves its line, from wherever it stands.
+    /// A delivery leaves its line, from wherever it is.
     ///
     /// - Returns: who is first now, and from when on it may be sent, if that has changed.
     mutating func left(
@@ -312,7 +312,8 @@ struct Dispatch: Sendable {
 
     /// APNs refused the topic.
     ///
-    /// - Returns: what is to be done so that a fresh connection judges it; nil: the refusal is believed.
+    /// - Returns: what is to be done so that a fresh connection judges it; nil: the refusal is
+    ///   accepted.
     mutating func topicRefused(_ topic: KeyedHash, _ attempt: Attempt, now: Instant)
         -> [ConnectionStep]?
     {

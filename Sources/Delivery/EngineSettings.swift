@@ -54,7 +54,7 @@ public struct EngineSettings: Sendable {
     var shareOfSlow: Int { max(1, intake.events / 4) }
     public var hygiene: HygieneSettings
     /// Outcomes and the offsets that they settle are written in one transaction, which Kafka aborts
-    /// after so long (`transaction.timeout.ms`); nil: without transactions.
+    /// after this long (`transaction.timeout.ms`); nil: without transactions.
     public var transactionTimeout: Duration?
     public var isTransactional: Bool { transactionTimeout != nil }
 
@@ -120,7 +120,7 @@ public struct HygieneSettings: Hashable, Sendable {
     public var suppressesUnregistered: Bool
     /// Notifications that a shard remembers for certain; 0: duplicates are not looked for.
     public var dedupWindow: Int
-    /// Nil: every answer of APNs about a token is believed.
+    /// Nil: every answer of APNs about a token is accepted.
     public var fuse: TokenFuse.Settings?
     /// The same for every shard of the process, and for the list that they share.
     public var hashKey: HashKey

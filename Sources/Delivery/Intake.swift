@@ -117,7 +117,7 @@ struct Intake: Sendable {
 
     // MARK: Schemas
 
-    /// Whether the registry did not answer when it was asked for the schema last.
+    /// Whether the registry did not answer when it was last asked for the schema.
     func hasFailed(_ schema: SchemaReference) -> Bool { schemaWaits.hasFailed(schema) }
 
     /// A record needs a schema that is not here.
@@ -192,7 +192,7 @@ struct Intake: Sendable {
     /// The next delivery whose schema has come.
     mutating func nextToDecode() -> DeliveryID? { schemaWaits.popAnswered() }
 
-    /// The schemas that are to be asked for again.
+    /// The schemas that are to be requested again.
     mutating func schemasDue(now: Instant) -> [SchemaReference] {
         var due: [SchemaReference] = []
         while let schema = schemaWaits.retries.popDue(now: now) {

@@ -14,8 +14,8 @@ public enum DeliveryPart: CaseIterable, Sendable {
     /// The record's value and key, or the beginning of it.
     case bytes
 
-    /// So many places before its turn a delivery's part is asked for: each part early enough to
-    /// be there for the next one's sake.
+    /// How many places before its turn a delivery's part is fetched: early enough to be there when
+    /// the next part needs it.
     public var distance: Int {
         switch self {
         case .delivery: 8
@@ -82,9 +82,9 @@ extension Arrival {
     }
 
     func prefetchBytes() {
-        // SAFETY: an array is one reference, to the object that its elements stand in behind 32
-        // bytes; the address is not read. To lend the elements would ask for their count at the
-        // array's head, which is what must not be waited for.
+        // SAFETY: an array is one reference, to an object whose elements begin after 32 bytes; the
+        // address is not read. To lend the elements would ask for their count at the array's head,
+        // which is what must not be waited for.
         let start = unsafe unsafeBitCast(record.valueAndKey, to: UnsafeRawPointer.self)
         unsafe hg_prefetch(start, min(32 + facts.byteCount, Self.maxBytes))
     }

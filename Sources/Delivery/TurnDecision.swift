@@ -46,7 +46,7 @@ public struct TurnDecision: Sendable {
 /// Why the process cannot continue.
 public enum StopReason: Hashable, Sendable {
     case transactionsEnded(TransactionEnd)
-    /// Kafka does not say where the group stands: without that nothing may be read.
+    /// Kafka does not return the group's offset: without it nothing may be read.
     case offsetsUnknown
 }
 
@@ -84,8 +84,8 @@ public enum ConnectionStep: Hashable, Sendable {
 /// What APNs' answers say of a device token.
 public struct TokenWord: Hashable, Sendable {
     public let token: KeyedHash
-    /// Since when it is dead, or `SuppressionList.noted`; nil: it lives, or APNs is not believed, and
-    /// nothing is held against it any more.
+    /// Since when it is dead, or `SuppressionList.noted`; nil: it is valid, or APNs is not trusted,
+    /// and nothing is held against it any more.
     public let deadSince: Timestamp?
 }
 

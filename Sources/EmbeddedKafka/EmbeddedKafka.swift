@@ -57,7 +57,7 @@ package import Vocabulary
         unsafe rd_kafka_destroy(client)
     }
 
-    /// A topic that nobody creates comes into being with four partitions when it is asked for.
+    /// A topic that nobody creates comes into being with four partitions when a client asks for it.
     package func createTopic(_ topic: KafkaTopic, partitions: Int) throws(KafkaError) {
         let code = unsafe rd_kafka_mock_topic_create(
             cluster,

@@ -569,7 +569,7 @@ private struct WrappedEvent {
     var isShifted: Bool { offset != 0 || occurredAt != nil }
 }
 
-/// Where an event's fields stand in its document, found in one pass over the top level.
+/// Where an event's fields are in its document, found in one pass over the top level.
 private struct EventFields {
     /// What the kinds of events have.
     enum Field: Int, CaseIterable {
@@ -592,7 +592,7 @@ private struct EventFields {
 
     /// Whether the event is for a channel.
     let isBroadcast: Bool
-    /// For each field the place of its value on the tape, where only the whole document stands at 0.
+    /// For each field the place of its value on the tape, where only the whole document is at 0.
     private var places: InlineArray<15, UInt32>
     /// The second value of a name that stands twice: such an event is ambiguous, and so is none.
     private(set) var repeated: JSONNode?
@@ -631,7 +631,7 @@ private struct EventFields {
         }
     }
 
-    /// Where the field's value stands on the document's tape; nil: it is not there.
+    /// Where the field's value is on the document's tape; nil: it is not there.
     @inline(__always)
     subscript(field: Field) -> Int? {
         let place = Int(places[field.rawValue])

@@ -74,7 +74,7 @@ public struct OutcomeEncoder: Sendable {
     /// event's trace context.
     ///
     /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace
-    /// began ("Distributed Tracing" extension), and stands in where the record has no valid one.
+    /// began ("Distributed Tracing" extension), and is in where the record has no valid one.
     public static func forEachHeader(
         of outcome: Outcome,
         record: Record,
@@ -164,7 +164,7 @@ extension OutcomeEncoder {
     }
 }
 
-/// The members of an outcome from `topic` to `http_status`, as they stand in its JSON object.
+/// The members of an outcome from `topic` to `http_status`, as they are in its JSON object.
 ///
 /// Most outcomes repeat those of the previous one, whose text is then reused.
 private struct VerdictText: Sendable {

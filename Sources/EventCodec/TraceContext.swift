@@ -22,7 +22,7 @@ public struct TraceContext: Hashable, Sendable {
                 guard parent == nil, let value = header.value else { return nil }
                 parent = value
             } else if header.isNamed(Self.stateName), let value = header.value {
-                // Where it stands: there may be thousands, each a copy of all before.
+                // Where it is: there may be thousands, each a copy of all before.
                 if state != nil { state?.append(UInt8(ascii: ",")) }
                 if state == nil { state = value } else { state?.append(contentsOf: value) }
             }

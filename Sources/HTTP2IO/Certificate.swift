@@ -17,8 +17,7 @@ import Vocabulary
         unsafe X509_free(raw)
     }
 
-    /// The certificates of a file, at least one, in its order; what else stands in it is passed
-    /// over.
+    /// The certificates of a file, at least one, in its order; what else is in it is passed over.
     static func chain(
         file: [UInt8],
         expected: String = "a certificate in PEM or PKCS#12"

@@ -92,8 +92,8 @@ public struct CertificateFacts: Hashable, Sendable {
     public let bundleID: String?
     /// The APNs topics that it may send to: bundle ID, `.voip`, `.complication` and others.
     ///
-    /// They stand in extension 1.2.840.113635.100.6.3.6; without it the bundle ID is the only one.
-    /// Those for VoIP may stand in …6.3.4 instead.
+    /// They are in extension 1.2.840.113635.100.6.3.6; without it the bundle ID is the only one.
+    /// Those for VoIP may be in …6.3.4 instead.
     public let topics: [String]
     /// Extension …6.3.2; a certificate of today has both.
     public let isForProduction: Bool

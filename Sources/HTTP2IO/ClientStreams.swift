@@ -448,7 +448,7 @@ public protocol StreamEntry {
 public struct StreamTable<Entry: StreamEntry> {
     @usableFromInline var slots: [Entry] = []
     @usableFromInline var freeSlots: [Int] = []
-    /// The slot that was asked for last: a stream's frames come one after the other.
+    /// The slot that was requested last: a stream's frames come one after the other.
     @usableFromInline var recentSlot = 0
 
     @inlinable public init() {}
@@ -480,7 +480,7 @@ public struct StreamTable<Entry: StreamEntry> {
         _modify { yield &slots[slot] }
     }
 
-    /// The slot of the stream that was asked for last.
+    /// The slot of the stream that was requested last.
     @inlinable
     public func recentSlot(of streamID: Int32) -> Int? {
         guard recentSlot < slots.count, slots[recentSlot].streamID == streamID, streamID != 0 else {

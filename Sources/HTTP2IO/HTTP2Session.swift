@@ -282,7 +282,7 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
 
 /// Free blocks by size, each list the newest first.
 ///
-/// A block's size stands before its first byte; a free one's first bytes point to the next. As
+/// A block's size is stored before its first byte; a free one's first bytes point to the next. As
 /// nghttp2's manual asks, the functions mean what the C library's of their names mean.
 @unsafe private struct FreeLists {
     /// Sizes are rounded up to multiples of it; it is a multiple of every alignment.
@@ -295,7 +295,7 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
     #else
     private static let largestKept = 512
     #endif
-    /// What stands before a block: its size, and what keeps the block aligned.
+    /// What is before a block: its size, and what keeps the block aligned.
     private static let headByteCount = 16
 
     /// By size, in steps.

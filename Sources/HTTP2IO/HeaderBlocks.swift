@@ -127,7 +127,7 @@ private struct WaitingHeaders: ~Copyable {
         var value: UnsafeBufferPointer<UInt8>
 
         var nameAndValue: UnsafeBufferPointer<UInt8> {
-            // SAFETY: a HeaderBlock's value stands behind its name.
+            // SAFETY: a HeaderBlock's value is behind its name.
             unsafe UnsafeBufferPointer(start: name.baseAddress, count: name.count + value.count)
         }
     }
@@ -367,7 +367,7 @@ private struct FieldMemory {
     /// Instead of the name's length: there is no value.
     static let nameAlone = -1
 
-    /// What stands behind, or is longer, is looked up every time.
+    /// What is further back, or longer, is looked up every time.
     private static let maxFieldCount = 16
     private static let maxByteCount = 64
 
@@ -545,7 +545,7 @@ private struct HeaderTable {
 }
 
 extension HeaderBlock {
-    /// Whether every value may stand in HTTP (RFC 9113, 8.2.1).
+    /// Whether every value may be in HTTP (RFC 9113, 8.2.1).
     ///
     /// A value may not hold NUL, CR or LF, nor begin or end with white space: a producer's text
     /// must not break the framing.

@@ -75,7 +75,7 @@ struct ProxyHandshake {
         return nil
     }
 
-    /// Notes the status, and whether the next byte may stand where it stands (RFC 9112, 4).
+    /// Notes the status, and whether the next byte may be where it is (RFC 9112, 4).
     private mutating func isInOrder(_ byte: UInt8) -> Bool {
         let digit = Int(byte) - Int(UInt8(ascii: "0"))
         switch position - Self.version.count {
@@ -85,7 +85,7 @@ struct ProxyHandshake {
         case 2...4:
             status = 10 * status + digit
             return 0...9 ~= digit && status > 0
-        // Some leave the space out that stands before an empty reason.
+        // Some leave the space out that is before an empty reason.
         case 5: return byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\r")
         default: return true
         }

@@ -51,7 +51,7 @@ public struct TLSIdentity: Sendable {
 
     /// A context for connections from clients.
     ///
-    /// A client certificate that is requested is believed whatever it is: the caller judges it.
+    /// A client certificate that is requested is accepted whatever it is: the caller judges it.
     public static func server(
         _ identity: TLSIdentity,
         requestsClientCertificate: Bool = false

@@ -72,7 +72,7 @@ struct HTTPConnection {
     /// When the peer has had its time.
     ///
     /// It counts from the first to the last byte of a request and its answer, however many bytes
-    /// come between: a peer that sends one now and then is no better than a silent one. Only
+    /// come between: a peer that sends one from time to time is no better than a silent one. Only
     /// between two requests a peer may rest.
     var deadline: ContinuousClock.Instant {
         if case .lingering(let end) = phase { return end }
@@ -99,7 +99,7 @@ struct HTTPConnection {
             if phase == .receiving { takeStep(answer) }
             if phase == .receiving { hasMore = hasDecrypted }
             // The time of a request begins with its first byte. Empty lines in front of it are no
-            // part of it: a peer that sends one now and then rests.
+            // part of it: a peer that sends one from time to time rests.
             if wasResting, !isResting { startedAt = now }
         }
         switch phase {

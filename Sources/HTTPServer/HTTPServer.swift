@@ -26,7 +26,7 @@ package final class HTTPServer: Sendable {
         package init() {}
     }
 
-    /// Where it listens; with the port that was chosen, if a free one was asked for.
+    /// Where it listens; with the port that was chosen, if a free one was requested.
     package let address: HTTPAddress
     private let name: String
     private let limits: Limits

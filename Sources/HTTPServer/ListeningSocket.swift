@@ -64,8 +64,8 @@ enum ListeningSocket {
     private static func port(of descriptor: Int32) -> UInt16? {
         var storage = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        // SAFETY: getsockname writes at most `size` bytes; the port stands at the same place in
-        // both families.
+        // SAFETY: getsockname writes at most `size` bytes; the port is at the same place in both
+        // families.
         let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe getsockname(descriptor, $0, &size)

@@ -12,7 +12,7 @@ struct RequestHead: Hashable, Sendable {
     ///   - maxBodyByteCount: 0: no body is admitted.
     /// - Throws: The first rule that it breaks.
     init(_ bytes: ArraySlice<UInt8>, maxBodyByteCount: Int) throws(RequestProblem) {
-        // A line may end without its carriage return; a bare one is refused where it stands (2.2).
+        // A line may end without its carriage return; a bare one is refused where it is (2.2).
         let lines = bytes.split(separator: UInt8(ascii: "\n")).map { line in
             line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         }

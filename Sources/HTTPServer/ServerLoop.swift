@@ -22,7 +22,7 @@ struct ServerLoop: ~Copyable {
     private var acceptsFrom: ContinuousClock.Instant?
 
     private static let pause = Duration.milliseconds(100)
-    /// Trouble that lasts is reported once in so long.
+    /// Trouble that lasts is reported once in this time.
     private static let reportInterval = Duration.seconds(60)
 
     /// Takes `listener` over, which does not block.

@@ -113,7 +113,7 @@ struct ECMAPattern {
     ) throws(TextPatternError) {
         guard canRepeat else { throw .syntax("a quantifier without anything to repeat") }
         write(quantifier, canRepeat: false, count: min(lastCount * (times - 1), Self.maxCount))
-        // Lazy or greedy is the same where only a match is asked for.
+        // Lazy or greedy is the same where only a match is requested.
         _ = take("?")
     }
 

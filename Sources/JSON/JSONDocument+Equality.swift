@@ -40,8 +40,8 @@ extension JSONDocument {
         return content(of: left) == content(of: right)
     }
 
-    /// Members mostly stand in the same order; where they do not, both sides are sorted, so that
-    /// a large object costs no quadratic time.
+    /// Members are mostly in the same order; where they are not, both sides are sorted, so that a
+    /// large object costs no quadratic time.
     ///
     /// All names come before any value: who compared values twice, in one order and then in the
     /// other, would double the work with each level.

@@ -3,7 +3,7 @@ import CSimdjson
 /// A reusable parser together with the document that it parsed last.
 ///
 /// Parsing copies no string and converts no number: the tape holds source positions, and what is
-/// asked for is read from the source. Nothing is allocated once the buffers have grown to the
+/// requested is read from the source. Nothing is allocated once the buffers have grown to the
 /// documents' size. Names may repeat inside an object; callers that care look for them.
 ///
 /// A copy is a view of the same document: it stays as it is when the original parses another one,
@@ -13,7 +13,7 @@ public struct JSONDocument {
     /// Two words an entry; the layout is that of `hg_json_parse`.
     public private(set) var tape: [UInt64]
     private(set) var entryCount = 0
-    /// The text of the document, and whatever stands behind it; empty after a failure.
+    /// The text of the document, and whatever is behind it; empty after a failure.
     public private(set) var source: [UInt8] = []
     /// Of the text alone.
     public private(set) var byteCount = 0
@@ -422,7 +422,7 @@ enum StringContent {
     /// - Returns: the count; that of all where no byte is foreign.
     static func count(of text: Span<UInt8>, in members: [UInt8], from start: Int) -> Int {
         precondition(start >= 0 && members.count - start >= 256)
-        // SAFETY: a byte is below 256, and so many stand behind `start`.
+        // SAFETY: a byte is below 256, and so many are behind `start`.
         return unsafe text.withUnsafeBufferPointer { text in
             unsafe members.withUnsafeBufferPointer { members in
                 unsafe hg_json_member_count(

@@ -9,7 +9,7 @@ public struct FindingReport: Sendable {
     /// Room for the sentence that says how many were left out.
     private static let reservedByteCount = 96
 
-    /// What stands before the `#` in the keyword locations of what is added; nil: no `#` either.
+    /// What is before the `#` in the keyword locations of what is added; nil: no `#` either.
     public var schemaName: String?
     private var findings: [SchemaFinding] = []
     private var byteCount = 0

@@ -12,7 +12,7 @@ public struct SchemaCheck {
     /// How many arrays and objects stand around the present value, from where the check began.
     @usableFromInline var level = 0
     private var objects = InlineArray<4, KnownObject>(repeating: KnownObject())
-    /// The date-time that was read last, and where it stands.
+    /// The date-time that was read last, and where it is.
     private var dateTime: (index: Int, milliseconds: Int64?) = (-1, nil)
     /// The tape indexes of the values of members: 64 symbols for each of `objects`.
     @usableFromInline var places = InlineArray<256, UInt32>(repeating: 0)
@@ -77,7 +77,7 @@ public struct SchemaCheck {
 
     // MARK: Members
 
-    /// Where the names of a schema stand in an object; found once for all that ask.
+    /// Where the names of a schema are in an object; found once for all that ask.
     ///
     /// - Returns: the names that are there; nil where they have to be looked
     ///   for one by one: the schema has too many, one stands twice, or the object is too deep.

@@ -199,7 +199,7 @@ struct SchemaExplainer {
         return check.document.string(value).flatMap(form.form.mistake)
     }
 
-    /// A string in which the value that is asked for stands as text.
+    /// A string that contains the requested value as text.
     private func typeMistake(
         _ value: JSONNode,
         _ instruction: SchemaProgram.Instruction

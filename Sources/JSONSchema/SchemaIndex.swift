@@ -67,7 +67,7 @@ struct SchemaIndex: Sendable {
         }
     }
 
-    /// What stands at a place; nil if there is nothing.
+    /// What is at a place; nil if there is nothing.
     func value(at location: SchemaLocation) -> JSONValue? {
         var value = documents[location.document].root
         for token in location.pointer.unicodeScalars.split(

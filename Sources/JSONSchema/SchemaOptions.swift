@@ -38,7 +38,7 @@ struct Vocabularies: OptionSet, Hashable, Sendable {
 
     static let standard: Vocabularies = [.core, .applicator, .unevaluated, .validation, .others]
 
-    /// - Parameter uri: as it stands in `$vocabulary`.
+    /// - Parameter uri: as it is in `$vocabulary`.
     init?(uri: String) {
         let prefix = "https://json-schema.org/draft/2020-12/vocab/"
         guard uri.hasPrefix(prefix) else { return nil }

@@ -9,7 +9,7 @@ extension SchemaProgramBuilder {
     ///
     /// They are the node's instructions, except three shapes that nearly every schema has. A branch
     /// of `allOf`, the target of a reference, or the branches of an `if` cost an application no
-    /// more where their few steps can stand in its place; an `if` that asks whether a member is a
+    /// more where their few steps can be in its place; an `if` that asks whether a member is a
     /// certain string does so itself; and what is demanded of strings is one step.
     mutating func writeSteps() {
         var written: [Int32: [SchemaProgram.Instruction]] = [:]

@@ -436,7 +436,7 @@ public final class Consumer {
         return [.endReached(partition, end)]
     }
 
-    /// The record that stands before the start may be gone, with the end of the log.
+    /// The record that is before the start may be gone, with the end of the log.
     private func endReached(
         _ partition: PartitionID,
         _ end: Offset,

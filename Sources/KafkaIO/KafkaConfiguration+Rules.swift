@@ -146,7 +146,7 @@ extension KafkaConfiguration {
     private static let allReports = "every outcome waits for its delivery report"
     private static let configured = "it has its own key in the configuration"
 
-    /// Aliases of one property stand together.
+    /// Aliases of one property are together.
     static let reservations: [String: Reservation] = [
         "bootstrap.servers": Reservation(reason: configured),
         "metadata.broker.list": Reservation(reason: configured),

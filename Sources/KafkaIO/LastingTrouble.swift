@@ -31,7 +31,7 @@ public struct LastingTrouble {
         latest = nil
     }
 
-    /// The latest of a trouble that began so long ago.
+    /// The latest of a trouble that began this long ago.
     public func error(lasting duration: Duration, at now: ContinuousClock.Instant) -> KafkaError? {
         guard let since, let latest, now - since >= duration, now - latest <= Self.silence else {
             return nil

@@ -22,7 +22,7 @@ public struct LogQuestions: Hashable, Sendable {
 
     // MARK: Inputs
 
-    /// Does nothing for a partition that is asked for already.
+    /// Does nothing for a partition that is requested already.
     public mutating func ask(
         _ partition: PartitionID,
         missing offset: Offset,

@@ -22,7 +22,7 @@ public struct PartitionAnswer: Hashable, Sendable {
 }
 
 extension PartitionAnswer {
-    /// Where the group stands, as its coordinator says.
+    /// The group's offset, as its coordinator says.
     ///
     /// Nil: nothing was ever committed, or it has expired. Next to an error the offset says
     /// nothing.
@@ -34,7 +34,7 @@ extension PartitionAnswer {
 }
 
 extension CommitResult {
-    /// One for each partition whose commit was asked for; `table` has their names.
+    /// One for each partition whose commit was requested; `table` has their names.
     ///
     /// An error of the whole request goes to each partition that has none of its own. But the library
     /// also reports a request as failed with the error of its last partition: that copy says nothing

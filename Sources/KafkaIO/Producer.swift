@@ -206,7 +206,7 @@ public final class Producer {
 
 /// Headers of a record that is to be produced, in the library's own form.
 ///
-/// They can be put there one by one, from wherever they stand.
+/// They can be put there one by one, from wherever they are.
 @safe public struct HeaderList: ~Copyable {
     let raw: OpaquePointer?
 

@@ -39,7 +39,7 @@ struct RecordReader {
     mutating func record(from message: UnsafePointer<rd_kafka_message_t>) -> Record {
         let fields = unsafe message.pointee
         if let payload = unsafe fields.payload {
-            // The next one stands behind it mostly, as the library's thread has left it. SAFETY: the
+            // The next one is behind it mostly, as the library's thread has left it. SAFETY: the
             // address is not read; behind the last one it is nobody's.
             let byteCount = unsafe min(fields.len, Self.maxByteCountAhead)
             unsafe hg_prefetch(payload + fields.len + Self.gap, byteCount)

@@ -6,7 +6,7 @@ import Vocabulary
 /// position only its records show it. So reading begins one record early.
 struct ResumeCheck {
     enum Verdict {
-        /// The record stands before the position.
+        /// The record is before the position.
         case skip
         /// The check is over, as far as it could be made.
         case deliver
@@ -20,14 +20,14 @@ struct ResumeCheck {
     /// Nothing of the partition is delivered until it is read from another place.
     private(set) var isSilent = false
 
-    /// `mark` stands before `start`.
+    /// `mark` is before `start`.
     init(_ mark: RecordMark, start: Offset) {
         precondition(mark.offset < start, "the record stands before the position")
         self.mark = mark
         self.start = start
     }
 
-    /// The log ends before the position: what comes now stands before its new end.
+    /// The log ends before the position: what comes now is before its new end.
     mutating func endedEarly() { isSilent = true }
 
     /// After `replaced`, everything that comes is of the old reading.

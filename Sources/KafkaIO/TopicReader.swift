@@ -27,10 +27,10 @@ public final class TopicReader {
 
     /// Asks the cluster for the topic's partitions and starts reading them.
     ///
-    /// The cluster has until `deadline` to name the partitions; their ends, which `.end` and `.time`
-    /// ask for, may take longer (`ClientHandle.watermarks`). A topic that is not known yet is asked
-    /// for again during `patience`. Throws what kept it from answering, or
-    /// what is wrong with the properties.
+    /// The cluster has until `deadline` to name the partitions; their ends, which `.end` and
+    /// `.time` ask for, may take longer (`ClientHandle.watermarks`). A topic that is not known yet
+    /// is requested again during `patience`. Throws what kept it from answering, or what is wrong
+    /// with the properties.
     public init(
         topic: KafkaTopic,
         from start: Start = .beginning,

@@ -17,9 +17,8 @@ public final class TopicScan {
     ///
     /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. The cluster has
     /// until `deadline` to name the partitions; their ends may take longer
-    /// (`ClientHandle.watermarks`). A topic that is not known yet is asked for again during `patience`.
-    /// Throws what kept it from answering, or what is wrong with the
-    /// properties.
+    /// (`ClientHandle.watermarks`). A topic that is not known yet is requested again during
+    /// `patience`. Throws what kept it from answering, or what is wrong with the properties.
     public init(
         topic: KafkaTopic,
         from starts: [Int32: Offset] = [:],

@@ -30,7 +30,7 @@ extension KafkaError {
 /// Who commits: a consumer group's member in the generation of its assignment.
 ///
 /// Kafka refuses the offsets of a member that has been replaced (KIP-447), but takes those of
-/// nobody in particular: so it is asked for when the assignment comes, not when offsets are sent,
+/// nobody in particular: so it is requested when the assignment comes, not when offsets are sent,
 /// for a member that has lost the group meanwhile has no name any more. Safe to share: it is never
 /// changed.
 @safe public final class GroupGeneration: @unchecked Sendable {

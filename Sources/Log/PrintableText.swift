@@ -4,7 +4,7 @@ extension String {
     /// With `?` for what would steer the terminal that it is shown on, or begin another line.
     package var printable: String { replacingSteering { _ in "?" } }
 
-    /// The same for a text of several lines; a line feed ends a line, and a tab may stand in it.
+    /// The same for a text of several lines; a line feed ends a line, and a tab may be in it.
     package var printableLines: String {
         replacingSteering { $0 == "\n" || $0 == "\t" ? String($0) : "?" }
     }

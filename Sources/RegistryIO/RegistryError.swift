@@ -1,6 +1,6 @@
 /// Why the Schema Registry did not answer a request.
 package enum RegistryError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// It answers nobody, whatever it is asked for: no connection, no answer in time, or a failure.
+    /// It answers nobody, whatever it is asked: no connection, no answer in time, or a failure.
     case unreachable(String)
     /// It answered, but neither with this schema nor that there is none; others it may give.
     case refused(status: Int, String)
@@ -23,7 +23,7 @@ package enum RegistryError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Whether no other schema could be had now either.
     ///
-    /// What a producer writes decides which schema is asked for, and must not decide this.
+    /// What a producer writes decides which schema is requested, and must not decide this.
     package var concernsAll: Bool {
         switch self {
         case .unreachable, .noSecret: true

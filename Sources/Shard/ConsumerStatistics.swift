@@ -29,7 +29,7 @@ package struct ConsumerStatistics: Hashable, Sendable {
 
         /// Records that are not settled; nil: nobody knows.
         ///
-        /// None, if everything was fetched and what was delivered is settled: what stands behind that
+        /// None, if everything was fetched and what was delivered is settled: what is behind that
         /// are transaction markers and aborted records, which are never delivered.
         ///
         /// `unsettled`: the lowest offset that is not settled, as far as it is known.

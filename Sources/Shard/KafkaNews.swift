@@ -22,7 +22,7 @@ package struct KafkaReport: Sendable {
 package enum KafkaNews: Sendable {
     case partitionsAssigned([PartitionID])
     case partitionsRevoked([PartitionID], lost: Bool)
-    /// Kafka said of all partitions where the group stands.
+    /// Kafka returned the group's offsets of all partitions.
     case positionsFetched
     /// It did not say of these, or of none where the list is empty.
     case positionsUnknown([PartitionID], KafkaError)

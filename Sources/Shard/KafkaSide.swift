@@ -86,13 +86,13 @@ package struct KafkaSide: ~Copyable {
         lookAgain()
     }
 
-    /// To be called now and then: that heals a ring that was lost.
+    /// To be called from time to time: that heals a ring that was lost.
     mutating func lookAgain() { hasMore = true }
 
     // MARK: - What happened
 
-    /// Takes records and what else has happened, and reports them to the engine; appends what came
-    /// of it.
+    /// Takes records and what else has happened, and reports them to the engine; appends the
+    /// results.
     mutating func takeEvents(
         budget: Int,
         _ engine: inout DeliveryEngine,
@@ -110,7 +110,7 @@ package struct KafkaSide: ~Copyable {
         }
     }
 
-    /// Reports an event to the engine, and appends what came of it.
+    /// Reports an event to the engine, and appends the results.
     ///
     /// - Returns: What the engine said to a record; nil: it was none.
     package mutating func happened(
@@ -228,7 +228,7 @@ package struct KafkaSide: ~Copyable {
         }
     }
 
-    /// Where the engine stands in each partition that it owns.
+    /// Where the engine is in each partition that it owns.
     private func unsettledOffsets(_ engine: inout DeliveryEngine) -> [TopicPartition: Offset] {
         var offsets: [TopicPartition: Offset] = [:]
         for partition in engine.assignedPartitions {

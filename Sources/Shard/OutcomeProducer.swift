@@ -81,7 +81,7 @@ package struct OutcomeProducer: ~Copyable {
 
     func workerRang() { workerWakeup.drain() }
 
-    /// To be called now and then: that heals a ring that was lost.
+    /// To be called from time to time: that heals a ring that was lost.
     mutating func lookAgain() { hasMore = true }
 
     /// Ends the thread of transactional calls, behind the one that it may be in.

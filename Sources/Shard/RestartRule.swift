@@ -5,7 +5,7 @@ package import Vocabulary
 package struct RestartRule: Hashable, Sendable {
     /// Nothing may be skipped: `kafka.start` says so, or it is a retry topic.
     package var skipsNothing: Bool
-    /// Where reading stands; nil: nothing was read or committed yet.
+    /// The reading position; nil: nothing was read or committed yet.
     package var position: Offset?
     /// Kafka's oldest offset and the next one to be written, as last heard of.
     package var known: Range<Int64>?

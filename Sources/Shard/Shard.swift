@@ -71,7 +71,7 @@ package struct Shard: ~Copyable {
         log: Log
     ) throws {
         let requests = APNsRequests(credentials)
-        // What throws comes before the parts: what cannot be copied must not stand half made.
+        // What throws comes before the parts: what cannot be copied must not be half made.
         let clients = try ShardClients(
             on: loop,
             shard: index,

@@ -25,9 +25,9 @@ package struct Watchdog: Hashable, Sendable {
 
     package enum Verdict: Hashable, Sendable {
         case well
-        /// The loop has not turned for so long.
+        /// The loop has not turned for this long.
         case silent(Duration)
-        /// The loop turns, but has taken nothing for so long, though it should.
+        /// The loop turns, but has taken nothing for this long, though it should.
         case stalled(Duration)
     }
 

@@ -40,7 +40,7 @@ package struct FaultPlan: Hashable, Sendable {
     var trafficEnd: Duration
     /// Nothing goes wrong but that members come and go in good order: nothing may be sent twice.
     let isCalm: Bool
-    /// Outcomes and offsets are written in transactions, which Kafka aborts after so long.
+    /// Outcomes and offsets are written in transactions, which Kafka aborts after this long.
     let transactionTimeout: Duration?
     var isTransactional: Bool { transactionTimeout != nil }
     /// Without a stored offset the sources are read from their end (`kafka.start: latest`).

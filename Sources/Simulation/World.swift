@@ -29,7 +29,7 @@ package struct World {
     var produced: [ProducedRecord] = []
     /// What the retry records say.
     var retryRecords: [RetryRecord] = []
-    /// Every commit that was asked for.
+    /// Every commit that was requested.
     var commits: [CommitRequest] = []
     var transactions: [SimulatedTransaction] = []
     /// Places of those that are not over, in the order of their beginning.

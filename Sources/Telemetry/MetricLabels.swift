@@ -2,7 +2,7 @@ public import Vocabulary
 
 /// A label of a closed list, which knows its place there.
 public protocol MetricLabel: Hashable, Sendable, CaseIterable where AllCases == [Self] {
-    /// Where it stands in `allCases`.
+    /// Where it is in `allCases`.
     var position: Int { get }
 }
 

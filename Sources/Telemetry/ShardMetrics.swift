@@ -2,8 +2,8 @@ public import Vocabulary
 
 /// Everything one shard counts.
 ///
-/// The shard's thread writes, the admin port reads; see `Counter`. The meaning of each number
-/// stands in `MetricFamily`, with its name.
+/// The shard's thread writes, the admin port reads; see `Counter`. The meaning of each number is in
+/// `MetricFamily`, with its name.
 public final class ShardMetrics: Sendable {
     // Events.
     /// A row for each topic of the lists.
@@ -106,7 +106,7 @@ public final class ShardMetrics: Sendable {
     ///   - status: The HTTP status.
     ///   - reason: What its body says.
     ///   - route: By its index.
-    ///   - nanoseconds: Since its stream was asked for.
+    ///   - nanoseconds: Since its stream was requested.
     public func countResponse(
         status: Int,
         reason: Reason? = nil,

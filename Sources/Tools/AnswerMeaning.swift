@@ -13,7 +13,7 @@ package struct AnswerMeaning: Sendable {
     /// - Parameters:
     ///   - status: Decides first.
     ///   - reason: What the body says; with another status than its own it is ignored.
-    ///   - kind: What was asked for.
+    ///   - kind: What was requested.
     package init(status: Int, reason: Reason?, kind: RequestKind) {
         self.status = status
         self.reason = reason
@@ -22,7 +22,7 @@ package struct AnswerMeaning: Sendable {
         verdict = Verdict.classify(status: status, reason: reason, kind: kind)
     }
 
-    /// Whether APNs has done what it was asked for.
+    /// Whether APNs did what the request asked for.
     package var isAccepted: Bool { verdict.disposition == .delivered }
 
     /// What decides, in a line.

@@ -21,8 +21,8 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the canonical form.
     ///
-    /// APNs answers in upper case now and then, so both cases are read here; the event's schema
-    /// is what insists on lower case.
+    /// APNs answers in upper case from time to time, so both cases are read here; the event's
+    /// schema is what insists on lower case.
     public init?(_ text: String) {
         self.init(utf8: text.utf8.span)
     }

@@ -3,8 +3,7 @@ public enum StartPosition: Hashable, Sendable {
     case at(Offset)
     case beginning
     case end
-    /// Wherever the group stands: librdkafka asks Kafka itself, and what stands with the offset is
-    /// not read.
+    /// From the group's offset: librdkafka asks Kafka itself, and the metadata is not read.
     case stored
 }
 
@@ -12,7 +11,7 @@ public enum StartPosition: Hashable, Sendable {
 public struct PartitionStart: Hashable, Sendable {
     public let partition: PartitionID
     public let position: StartPosition
-    /// The record that stands before a position `at` an offset, if it is known; another one in its
+    /// The record that is before a position `at` an offset, if it is known; another one in its
     /// place means that the topic was recreated.
     public let after: RecordMark?
 

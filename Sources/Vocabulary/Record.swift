@@ -97,10 +97,10 @@ extension Record {
     /// Copied for each caller; nil is a tombstone.
     public var value: [UInt8]? { valueRange.map { Array(valueAndKey[$0]) } }
 
-    /// Where the value stands in `valueAndKey`; nil is a tombstone.
+    /// Where the value is in `valueAndKey`; nil is a tombstone.
     public var valueRange: Range<Int>? { valueByteCount < 0 ? nil : 0..<valueEnd }
 
-    /// What the ranges of the record's event point into; its key may stand behind that.
+    /// What the ranges of the record's event point into; its key may be behind that.
     public var eventBytes: [UInt8]? { decodedValue ?? (valueByteCount < 0 ? nil : valueAndKey) }
 
     /// What the record counts for against `limits.in_flight_bytes`.

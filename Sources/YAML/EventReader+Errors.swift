@@ -49,7 +49,7 @@ extension YAMLError {
     ///
     /// - Parameters:
     ///   - problem: libyaml's (0.2.5).
-    ///   - scalar: What stands at its place; nil at the end of the text.
+    ///   - scalar: What is at its place; nil at the end of the text.
     /// - Returns: What completes "is not YAML: ".
     private static func sentence(_ problem: String, _ scalar: Unicode.Scalar?) -> String {
         switch (problem, scalar) {

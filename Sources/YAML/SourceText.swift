@@ -63,7 +63,7 @@ struct SourceText {
         }
     }
 
-    /// The place of a byte; what stands before it is UTF-8.
+    /// The place of a byte; what is before it is UTF-8.
     func mark(ofByteAt offset: Int) -> YAMLMark {
         mark(at: bytes[..<min(offset, bytes.count)].count(where: Self.beginsScalar))
     }

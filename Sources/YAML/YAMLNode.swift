@@ -1,6 +1,6 @@
 /// A value of a document, with its place.
 ///
-/// An alias does not appear: the node that it names stands in its place, with that node's mark.
+/// An alias does not appear: the node that it names is in its place, with that node's mark.
 package struct YAMLNode: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case scalar(YAMLScalar)

@@ -2,7 +2,7 @@ import Glibc
 
 /// One GET over HTTP/1.1 without TLS, as container runtimes want it: no shell, no curl.
 struct HealthProbe {
-    /// What came of the question, when it was not a success.
+    /// The result of the request, if it failed.
     enum Failure: Error, Hashable, CustomStringConvertible {
         case notHTTP(String)
         case unknownHost(String)
@@ -32,7 +32,7 @@ struct HealthProbe {
         let rest = url.dropFirst("http://".count)
         let authority = rest.prefix { $0 != "/" }
         path = authority.endIndex == rest.endIndex ? "/" : String(rest[authority.endIndex...])
-        // The colons of an IPv6 address stand in brackets (RFC 3986, 3.2.2).
+        // The colons of an IPv6 address are in brackets (RFC 3986, 3.2.2).
         let name = authority.prefix { $0 != (authority.first == "[" ? "]" : ":") }
         let isBracketed = authority.first == "["
         let end = authority[name.endIndex...].dropFirst(isBracketed ? 1 : 0)

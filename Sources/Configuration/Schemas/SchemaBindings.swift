@@ -26,11 +26,11 @@ package struct SchemaBindings: Sendable {
         }
     }
 
-    /// Compiles every schema and binds those that are asked for.
+    /// Compiles every schema and binds those that are requested.
     ///
     /// - Parameters:
     ///   - files: The schemas' texts.
-    ///   - directory: Where they stand, for problems.
+    ///   - directory: Where they are, for problems.
     /// - Throws: `SchemaProblems` with every file that does not compile and every name that none
     ///   has.
     /// - Returns: The schemas, ready to check with.

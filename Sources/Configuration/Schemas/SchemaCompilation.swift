@@ -17,7 +17,7 @@ package struct SchemaCompilation: Sendable {
     ///
     /// - Parameters:
     ///   - files: The schemas' texts.
-    ///   - directory: Where they stand.
+    ///   - directory: Where they are.
     /// - Returns: A schema, or a sentence about what is wrong, for each file in the order of names.
     func compile(
         _ files: SchemaFiles,

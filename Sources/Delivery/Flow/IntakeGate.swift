@@ -6,15 +6,15 @@ public import Vocabulary
 /// here; a record larger than the whole limit still gets through, alone.
 ///
 /// Two stages, because a pause throws librdkafka's prefetched records away: when full, the shard
-/// first just stops asking, except one record now and then, which also lets a rebalance through.
-/// Full for long, the partitions are paused until half of the room is free again.
+/// first just stops asking, except one record from time to time, which also lets a rebalance
+/// through. Full for long, the partitions are paused until half of the room is free again.
 public struct IntakeGate: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         public var events: Int
         public var bytes: Int
         /// Between two single records while full.
         public var trickleInterval: Duration
-        /// Full for so long, or to the last place: pause.
+        /// Full for this long, or to the last place: pause.
         public var pauseAfter: Duration
 
         public init(

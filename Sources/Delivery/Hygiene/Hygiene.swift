@@ -2,7 +2,7 @@ import APNsRules
 import Vocabulary
 
 /// What a shard knows of device tokens and notifications: which tokens are dead, which
-/// notifications were sent, and whether APNs is to be believed (decision 0014).
+/// notifications were sent, and whether APNs is to be trusted (decision 0014).
 struct Hygiene: Sendable {
     /// What is to become of an event that could be sent.
     enum Judgement {

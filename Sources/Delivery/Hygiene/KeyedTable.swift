@@ -7,7 +7,7 @@ import CPrefetch
 /// so an insertion moves the entries of one segment at most: a `Dictionary` moves all of them, and
 /// a shard with a million would be blocked by it. A segment without an entry takes no memory.
 struct KeyedTable<Value: Sendable>: Sendable {
-    /// Where an entry stands, until the table is changed.
+    /// Where an entry is, until the table is changed.
     struct Place {
         fileprivate let segment: Int
         fileprivate let slot: Int
@@ -55,9 +55,9 @@ struct KeyedTable<Value: Sendable>: Sendable {
         @inline(__always)
         func prefetch(_ key: UInt64) {
             guard mask >= 0 else { return }
-            // SAFETY: an array is one reference, to the object that its elements stand in behind
-            // 32 bytes; the address is not read. Lent here, where the engine may change, the
-            // elements would have a reference counted at the array's head, which is not there yet.
+            // SAFETY: an array is one reference, to an object whose elements begin after 32 bytes;
+            // the address is not read. Lent here, where the engine may change, the elements would
+            // have a reference counted at the array's head, which is not there yet.
             let object = unsafe unsafeBitCast(slots, to: UnsafeRawPointer.self)
             let place = KeyedTable.home(of: key, Int(mask)) * MemoryLayout<Slot>.stride
             unsafe hg_prefetch(object + 32 + place, MemoryLayout<Slot>.size)
@@ -98,7 +98,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
 
     /// An empty table for about `maxCount` entries; more only make its segments larger.
     ///
-    /// `vacant` stands in free slots.
+    /// `vacant` is in free slots.
     init(for maxCount: Int, vacant: Value) {
         self.vacant = Slot(key: 0, value: vacant)
         segments = Array(repeating: Segment(), count: maxCount / Self.segmentLoad + 1)

@@ -40,7 +40,7 @@ struct SchemaWaits: Sendable {
         for waiter in take(schema)?.waiters ?? [] { answered.append(waiter.delivery) }
     }
 
-    /// There was no answer when it was asked for last.
+    /// There was no answer to the last request.
     func hasFailed(_ schema: SchemaReference) -> Bool { (waits[schema]?.attempts ?? 1) > 1 }
 
     /// Has a delivery decoded again, with what is known by now.

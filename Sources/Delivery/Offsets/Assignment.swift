@@ -141,9 +141,9 @@ public struct Assignment: Sendable {
         return .fetchStoredOffsets(partitions)
     }
 
-    /// Where the group stands, as far as Kafka says: nil where it never committed a position.
+    /// The group's offset, as far as Kafka says: nil where it never committed a position.
     ///
-    /// What is missing is asked for again, but not at once: a coordinator that moves refuses for a
+    /// What is missing is requested again, but not at once: a coordinator that moves refuses for a
     /// while. After some tries the partitions begin without. With transactions they never do, of
     /// which one may not be over: a guess at the position could repeat outcomes.
     mutating func storedOffsetsFetched(
@@ -235,7 +235,7 @@ public struct Assignment: Sendable {
             ? nil : IgnoredMetadata(partition: partition, problem: .beyondEnd)
     }
 
-    /// There is nothing to read of the partition: its next record will not stand before that offset.
+    /// There is nothing to read of the partition: its next record will not be before that offset.
     ///
     /// Where the group has no position yet, this is one from now on: with `start: latest` the next
     /// owner would begin at the end of that time, behind what came until then.
@@ -274,7 +274,7 @@ public struct Assignment: Sendable {
     /// Kafka does not have the offset that is to be read next.
     ///
     /// The place is kept at once, or the next owner would look for another one. What was settled of
-    /// the old log says nothing of the records that come to stand at the same offsets.
+    /// the old log says nothing of the records that take the same offsets.
     mutating func offsetLost(
         _ partition: PartitionID,
         _ offset: Offset,
@@ -388,7 +388,7 @@ public struct Assignment: Sendable {
 
     // MARK: Queries
 
-    /// Where reading of the partition stands; nil when nobody knows.
+    /// The partition's reading position; nil when nobody knows.
     func position(of partition: PartitionID) -> Offset? {
         ledgers.readOffset(of: partition) ?? startOffsets[partition]
     }

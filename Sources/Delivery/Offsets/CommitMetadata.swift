@@ -1,7 +1,7 @@
 public import Vocabulary
 
 /// What is in the metadata of a committed offset: who wrote it, which offsets past the committed
-/// one are settled, and which record stands before it.
+/// one are settled, and which record is before it.
 ///
 /// ```
 /// text    = version codec base64url(payload), without padding; at most 4,096 characters
@@ -240,7 +240,7 @@ enum Varint {
 }
 
 extension CommitMetadata {
-    /// Reads what stands with the committed offset `base` of `partition`.
+    /// Reads the metadata of the committed offset `base` of `partition`.
     ///
     /// - Throws: `Problem` for everything that `text(for:)` does not write there; the worst that
     ///   may follow is that events are sent again.

@@ -51,8 +51,8 @@ public struct OffsetLedger: Sendable {
     private var last = none
     /// Records taken and neither settled nor handed back.
     public private(set) var inHand = 0
-    /// What was left each time that the partition was restarted: entries from before that stand at
-    /// or behind such an offset settle nothing.
+    /// What was left each time that the partition was restarted: entries from before that are at or
+    /// behind such an offset settle nothing.
     private var restarts: [Offset] = []
     /// The last record of the present assignment, and the farthest of all, or the offset before the
     /// one at which reading `began`.
@@ -72,7 +72,7 @@ public struct OffsetLedger: Sendable {
     /// The last metadata did not hold everything.
     private var isCut = false
 
-    /// `metadata` is what stands with the committed offset.
+    /// `metadata` belongs to the committed offset.
     public init(epoch: AssignmentEpoch, restored metadata: CommitMetadata? = nil) {
         self.epoch = epoch
         restored = metadata?.settled
@@ -104,8 +104,8 @@ public struct OffsetLedger: Sendable {
         position = offset
         if let farthest, offset <= farthest { return arrivedAgain(offset) }
         while unread != Self.none { readPast(unread) }
-        // The first record's own offset says where the group stands, so that one that started at
-        // the end does not start there again with records unsettled.
+        // The first record's own offset is committed, so that one that started at the end does not
+        // start there again with records unsettled.
         if farthest == nil { isDirty = true }
         farthest = offset
         defer { latest = RecordMark(offset: offset, fingerprint: fingerprint) }
@@ -229,7 +229,7 @@ public struct OffsetLedger: Sendable {
 
     public var hasPosition: Bool { farthest != nil }
 
-    /// Where reading stands in this assignment.
+    /// The reading position in this assignment.
     public var readOffset: Offset? { position?.next }
 
     /// Whether the partition must wait until more of what is in flight has ended, for the metadata

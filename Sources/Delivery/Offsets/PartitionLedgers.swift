@@ -114,8 +114,8 @@ struct PartitionLedgers: Sendable {
 
     // MARK: Assignment
 
-    /// Takes the partition on, and says where to read it from, which record stands before that, and
-    /// what was not believed.
+    /// Takes the partition on, and says where to read it from, which record is before that, and
+    /// what was ignored.
     ///
     /// The start is nil when the group has no position, or none is known, and memory has none.
     mutating func begin(

@@ -3,7 +3,7 @@ public import Vocabulary
 /// Keeps a failing endpoint from taking memory from those that work.
 ///
 /// The intuition of a fuse with a test button: it opens when many devices are failed and they make
-/// up most of the last answers; after a while, or when a connection stands again, a few probes may
+/// up most of the last answers; after a while, or when a connection is up again, a few probes may
 /// go, and what becomes of most of them decides. Only what was sent in the present phase counts:
 /// the answers to what was sent before come late and say nothing new.
 public struct CircuitBreaker: Hashable, Sendable {
@@ -47,7 +47,7 @@ public struct CircuitBreaker: Hashable, Sendable {
     public enum Phase: Hashable, Sendable {
         /// Everything passes. Next: `open`.
         case closed
-        /// Nothing passes until then; nil: until a connection stands. Next: `halfOpen`.
+        /// Nothing passes until then; nil: until a connection is up. Next: `halfOpen`.
         case open(until: Instant?)
         /// A few may pass. Next: `closed`, `open`.
         case halfOpen(Trial)
@@ -143,7 +143,7 @@ public struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// A connection stands, which is reason to try.
+    /// A connection is up, which is reason to try.
     ///
     /// Not that the endpoint works: it may open every connection and end it before any answer.
     public mutating func connectSucceeded(now: Instant) {

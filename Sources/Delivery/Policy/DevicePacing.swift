@@ -3,8 +3,8 @@ public import Vocabulary
 /// One notification in flight per device and app, or per channel: further ones wait in line.
 ///
 /// The first of a line is the one that is sent; it stays first through its retries, so a device
-/// gets its notifications in order. A line exists only while somebody stands in it: memory is
-/// bounded by the deliveries in flight.
+/// gets its notifications in order. A line exists only while somebody is in it: memory is bounded
+/// by the deliveries in flight.
 public struct DevicePacing: Sendable {
     private struct Line: Sendable {
         var first: DeliveryID
@@ -54,7 +54,7 @@ public struct DevicePacing: Sendable {
         return false
     }
 
-    /// A delivery leaves its device's line, from wherever it stands.
+    /// A delivery leaves its device's line, from wherever it is.
     ///
     /// - Returns: who is first now, and from when on it may be sent, if that has changed.
     public mutating func left(
@@ -108,7 +108,7 @@ public struct DevicePacing: Sendable {
 
     /// The lines of more than so many deliveries, each newest first.
     ///
-    /// Looks at everybody who stands behind another.
+    /// Looks at everybody who is behind another.
     public func lines(longerThan length: Int) -> [[DeliveryID]] {
         lines.values { $0.first != $0.last }.map { members(upTo: $0.last) }
             .filter { $0.count > length }
@@ -124,10 +124,10 @@ public struct DevicePacing: Sendable {
         return line
     }
 
-    /// Whether anybody stands in line for the device.
+    /// Whether anybody is in line for the device.
     public func hasLine(_ device: KeyedHash) -> Bool { lines.find(device) != nil }
 
-    /// Whether nobody came to the line after that delivery, which stands in it.
+    /// Whether nobody came to the line after that delivery, which is in it.
     public func isNewest(_ id: DeliveryID, of device: KeyedHash) -> Bool {
         lines.find(device).map { lines[$0].last == id } ?? false
     }

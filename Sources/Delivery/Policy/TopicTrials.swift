@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Which refusals of a topic are not believed before a fresh connection has repeated them.
+/// Which refusals of a topic are ignored before a fresh connection has repeated them.
 ///
 /// A connection knows what its key may push to as of its first request; a topic that the key is
 /// given later is refused there until the connection is replaced ("Establishing a token-based
@@ -36,7 +36,7 @@ struct TopicTrials: Sendable {
         if working.count < Self.maxTopics { working.insert(topic) }
     }
 
-    /// APNs refused the topic on a connection that has been open for so long.
+    /// APNs refused the topic on a connection that has been open for this long.
     mutating func refused(_ topic: KeyedHash, age: Duration, now: Instant) -> Judgement {
         guard !working.contains(topic) else { return .believed }
         var trial = Trial(began: now)

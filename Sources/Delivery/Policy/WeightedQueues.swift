@@ -4,8 +4,8 @@
 /// A queue that holds something is served after at most the sum of the other queues' weights, so
 /// none starves; one that is empty saves nothing up.
 ///
-/// An element leaves by becoming void, wherever it stands: `left` counts it out, and it is skipped
-/// when it comes up. So the caller says which elements are live.
+/// An element leaves by becoming void, wherever it is: `left` counts it out, and it is skipped when
+/// it comes up. So the caller says which elements are live.
 public struct WeightedQueues<Element> {
     private let weights: [Int]
     private var queues: [FIFO<Element>]
@@ -87,8 +87,8 @@ public struct WeightedQueues<Element> {
 
     /// Has an element of this kind come first, if there is one among the first of a queue.
     ///
-    /// What stands before it goes to the end of its queue. The other queues are looked at, in
-    /// their order, only if the one whose turn it is has none.
+    /// What is before it goes to the end of its queue. The other queues are looked at, in their
+    /// order, only if the one whose turn it is has none.
     public mutating func bringForward(
         lookingAt limit: Int,
         where isLive: (Element) -> Bool,

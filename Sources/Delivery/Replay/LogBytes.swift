@@ -8,7 +8,7 @@ public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     case noLog
     /// It was written in a format that this version does not read.
     case otherFormat(Int)
-    /// What stands at this byte is not what was written.
+    /// What is at this byte is not what was written.
     case damaged(at: Int)
 
     public var description: String {

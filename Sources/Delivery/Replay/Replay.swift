@@ -64,7 +64,7 @@ public struct Replay {
         return difference
     }
 
-    /// Whether no turn is left; what stands behind the last whole block was never finished.
+    /// Whether no turn is left; what is behind the last whole block was never finished.
     public var isAtEnd: Bool { position >= log.count }
 
     /// The contents of the block that begins there.

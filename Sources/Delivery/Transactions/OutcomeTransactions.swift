@@ -404,7 +404,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     /// have aborted it, and a new producer may continue.
     private mutating func fenced(isInDoubt: Bool, now: Instant) -> Answer {
         guard let begunAt, begunAt + timeout <= now else { return end(.fenced) }
-        // A commit that was asked for may have happened before: a restart finds out.
+        // A commit that was requested may have happened before: a restart finds out.
         if phase == .committing, isInDoubt { return end(.inDoubt) }
         resumeAt = now + Self.pause
         return replaceProducer()

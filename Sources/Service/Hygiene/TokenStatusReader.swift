@@ -209,7 +209,7 @@ final class TokenStatusReader: Sendable {
         }
     }
 
-    /// Takes back what stands under another spelling of a token that works again.
+    /// Withdraws the status under another spelling of a token that works again.
     private func write(_ outdated: [[UInt8]], _ tombstones: inout TombstoneWriter) {
         do {
             try tombstones.write(outdated)

@@ -9,8 +9,8 @@ package struct TokenStatusRecord: Hashable, Sendable {
     package enum Word: Hashable, Sendable {
         /// APNs called the token dead.
         case unregistered(since: Timestamp)
-        /// The token is not dead, but a word stands: another status, or a token that is held because
-        /// APNs is not believed.
+        /// The token is not dead, but there is another status, or a token that is held because APNs
+        /// is not trusted.
         case noted
         /// Nothing is held against the token: a tombstone.
         case cleared

@@ -53,7 +53,7 @@ final class AdminSecrets: Sendable {
         }
     }
 
-    /// Nil: none is asked for.
+    /// Nil: none is requested.
     var tokens: AdminTokens? { inUse.withLock(\.tokens) }
 
     /// Nil: without TLS.
@@ -149,7 +149,7 @@ extension Configuration.Admin {
         ])
     }
 
-    /// The tokens; nil where none is asked for.
+    /// The tokens; nil where none is requested.
     func readTokens() throws(ServiceError) -> AdminTokens? { try tokens(in: tokenFiles) }
 
     /// The certificate with its key; nil where there is none.

@@ -15,7 +15,7 @@ struct ServiceHealth: Sendable {
     let tokenStatus: TokenStatusReader?
     let topicWait: TopicWait
 
-    /// A loop that has not turned for so long is stuck: it wakes itself every second.
+    /// A loop that has not turned for this long is stuck: it wakes itself every second.
     ///
     /// The watchdog waits longer, so that probes and metrics show it before it ends the process.
     private static let deadAfter = Duration.seconds(20)

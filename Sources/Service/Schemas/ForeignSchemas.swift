@@ -53,7 +53,7 @@ struct ForeignSchemas: Sendable {
 
     /// Has the operator's schemas read without waiting for their time.
     ///
-    /// The registry's need none: what it lacks is asked for again within seconds.
+    /// The registry's need none: what it lacks is requested again within seconds.
     func lookNow() {
         directory?.lookNow()
     }

@@ -32,7 +32,7 @@ final class SchemaRegistry: Sendable {
 
     /// A registry that comes back while nobody needs it announces itself by nothing.
     private static let troubleLifetime = Duration.seconds(60)
-    /// Four of the largest schemas: while they are compiled the others are asked for again.
+    /// Four of the largest schemas: while they are compiled the others are requested again.
     private static let maxPendingByteCount = 16 << 20
 
     /// Starts the threads, which live until `stop`.
@@ -152,8 +152,8 @@ final class SchemaRegistry: Sendable {
 
     /// The registry did not say what a schema is.
     ///
-    /// Only what concerns all schemas is reported in `/ready`: a record decides which one is asked
-    /// for.
+    /// Only what concerns all schemas is reported in `/ready`: a record decides which one is
+    /// requested.
     private func failed(_ schema: SchemaReference, _ error: RegistryError) {
         let isNews = trouble.withLock { trouble in
             guard error.concernsAll else {

@@ -79,7 +79,7 @@ extension World {
         }
     }
 
-    /// An assignment is read from where the group stands: not before, which would repeat what is
+    /// An assignment is read from the group's offset: not before, which would repeat what is
     /// settled, and not behind it, which would skip what is not.
     mutating func checkStart(_ start: PartitionStart, by member: Member) {
         let partition = kafka.partitions[start.partition.index]

@@ -10,7 +10,7 @@ struct CommitMetadataReader {
     private(set) var horizon: Int64
     let nonce: [UInt8]
 
-    /// Nil for a text that is not to be believed.
+    /// Nil for a text that is not to be trusted.
     init?(_ text: String, base: Int64, of partition: TopicPartition) {
         let characters = Array(text.utf8)
         let hasMark = characters.starts(with: "p2".utf8)

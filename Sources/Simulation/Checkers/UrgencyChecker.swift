@@ -41,7 +41,7 @@ extension World {
         member.load[facts.device] = load + 1
         guard facts.source == 0 else { return }
         member.urgentLoad += 1
-        // Alone in its device's line, and held up by no limit: only the queue is before it.
+        // Alone in its device's line, and delayed by no limit: only the queue is before it.
         guard case .event = decoded, plan.sources.count > 1, load == 0, history == nil,
             plan.rateLimit == nil,
             facts.content == .notification, member.streamsByDevice[facts.device] == nil
@@ -53,7 +53,7 @@ extension World {
         )
     }
 
-    /// The delivery stands in no queue any more.
+    /// The delivery is in no queue any more.
     mutating func noteEnd(of event: Int32, by member: Member) {
         let facts = events[Int(event)]
         member.load[facts.device, default: 1] -= 1

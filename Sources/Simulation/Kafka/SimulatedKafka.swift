@@ -3,7 +3,7 @@ import Vocabulary
 
 /// The source topics and the group's committed offsets, in memory.
 struct SimulatedKafka {
-    /// What stands at an offset.
+    /// What is at an offset.
     struct Entry {
         /// Place of the event in the world's list; nil: a gap left by compaction or a transaction.
         var event: Int32?

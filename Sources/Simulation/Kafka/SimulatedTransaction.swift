@@ -29,7 +29,7 @@ struct SimulatedTransaction {
     var cuts: [PartitionID: Int] = [:]
     /// The group's generation that its offsets are of.
     var generation = 0
-    /// Anyone who asks where the group stands with one of its offsets gets no answer.
+    /// A member that asks for the group's offsets gets no answer.
     var holdsOffsets = false
 }
 

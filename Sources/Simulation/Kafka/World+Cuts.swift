@@ -171,7 +171,7 @@ extension World {
 }
 
 extension Member.Cursor {
-    /// Reading continues there; what stands before `end` stays as it is.
+    /// Reading continues there; what is before `end` stays as it is.
     fileprivate mutating func goOn(at position: Int64, settledBefore end: Int64) {
         if position < start {
             start = position

@@ -223,7 +223,7 @@ extension World {
                 metadata: commit.metadata,
                 cuts: request.cuts[commit.partition, default: 0]
             )
-            // Whatever is expected since it was asked for.
+            // Whatever is expected since the request.
             member(request.member)?.uncommitted[commit.partition] = nil
         }
         coverage.note(commits[place].failed.isEmpty ? .commitAccepted : .commitRefused)

@@ -1,9 +1,9 @@
 import Delivery
 import Vocabulary
 
-/// What stands with the committed offsets, and who has meddled with it.
+/// The metadata of committed offsets, and tampering with it.
 extension World {
-    /// What the group's coordinator hands out: now and then not what was committed.
+    /// What the group's coordinator hands out: sometimes not what was committed.
     mutating func tampered(
         _ stored: SimulatedKafka.StoredOffset,
         of partition: PartitionID,

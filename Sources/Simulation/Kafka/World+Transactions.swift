@@ -50,7 +50,7 @@ extension World {
         )
     }
 
-    /// What has ended stands in no line any more, even if no transaction takes it yet; to be called
+    /// What has ended is in no line any more, even if no transaction takes it yet; to be called
     /// before anything that the turn wants is done.
     ///
     /// - Returns: The deliveries whose first records are among those that are to be published.

@@ -46,7 +46,7 @@ struct DirectExchange: ~Copyable {
     private let loop: EventLoop
     /// All that has happened on the connection.
     ///
-    /// A GOAWAY that comes with the SETTINGS stands before or behind `opened`.
+    /// A GOAWAY that comes with the SETTINGS is before or behind `opened`.
     private var events: [ConnectionEvent] = []
 
     /// `timeout` is for all steps together; of the answer's body so many bytes are kept.

@@ -13,7 +13,7 @@ package struct SchemaSource: Hashable, Sendable {
 
         /// Reads `[BASE-URI=]DIR`.
         ///
-        /// What stands before the first `=` is a base URI if it begins with a scheme (RFC 3986, 3.1).
+        /// What is before the first `=` is a base URI if it begins with a scheme (RFC 3986, 3.1).
         package init(argument: String) {
             let parts = argument.split(
                 separator: "=",

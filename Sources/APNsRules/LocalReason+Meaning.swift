@@ -52,8 +52,8 @@ extension LocalReason {
                 + " credential is parked."
         case .noCredential: "No credential covers the event's bundle ID or topic."
         case .providerTokenRequired:
-            "Not sent: APNs accepts `liveactivity` and `location` only with a provider"
-                + " token, and the credential is a certificate."
+            "APNs takes `liveactivity` and `location` with a provider token only, and the credential is"
+                + " a certificate; not sent."
         case .tokenUnregistered:
             "An earlier 410 says that the token is dead since `unregistered_at`; not sent."
         case .duplicateEvent:
@@ -76,7 +76,7 @@ extension LocalReason {
             "Register the schema, or correct `schema_registry.url`; then send the dead letter again."
         case .unusableSchema: "Correct the schema at the registry, or send JSON; see `violations`."
         case .schemaUnavailable: "Repair the Schema Registry, then send the dead letters again."
-        case .expired: "Nothing, or use a later `expiration`."
+        case .expired: "Nothing, or give events more time."
         case .eventTooOld:
             "Find out why it is late, such as an outage or a log that is read again; or"
                 + " raise `limits.event_age`."

@@ -32,7 +32,7 @@ extension ReasonTable {
             .channelNotRegistered,
             Verdict(.rejected, .channel),
             "The channel does not exist: never created, deleted, or of the other environment.",
-            remedy: "Forget the channel's ID, or create a new channel and give the apps its ID."
+            remedy: "Forget the channel's ID, or create another channel and give the apps its ID."
         ),
         Row(
             400,

@@ -31,8 +31,8 @@ extension ReasonTable {
             .forbidden,
             Verdict(.rejected, .credential),
             "The credential is not allowed to do this; Apple forbids a retry.",
-            remedy: "Check the account, the key's scope and the topic at Apple, then send the event"
-                + " again."
+            remedy:
+                "Check the account, the key's scope and the topic at Apple, then send the event again."
         ),
         Row(
             403,

@@ -40,8 +40,8 @@ extension ReasonTable {
             nil,
             needsReason: true,
             Verdict(.unregistered, .token, token: .remove),
-            "The device token is no longer active for the topic; the reason is unknown or"
-                + " belongs to another status.",
+            "The device token is no longer active for the topic, for a reason that is unknown or"
+                + " belongs elsewhere.",
             remedy: "Delete the token, unless the app reported it after `unregistered_at`."
         ),
         Row(
@@ -92,7 +92,7 @@ extension ReasonTable {
         0...999,
         nil,
         Verdict(.retryElsewhere, .connection),
-        "APNs does not answer like this, so something in between did.",
+        "APNs never answers like this; something in between did.",
         remedy: "Check `apns.endpoints` and the proxy."
     )
 }

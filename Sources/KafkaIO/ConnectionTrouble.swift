@@ -41,7 +41,7 @@ public struct ConnectionTrouble {
 
     /// Host and port.
     private let address: String
-    /// The address comes from a broker, not from `bootstrap.servers`.
+    /// The address is one that a broker told, not one of `bootstrap.servers`.
     private let isAdvertised: Bool
     private let said: String
 

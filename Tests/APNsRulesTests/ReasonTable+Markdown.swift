@@ -10,11 +10,14 @@ extension ReasonTable {
             Generated from the table in the code; a test compares them. \
             `heliograph explain REASON` prints one row.
 
-            An answer is judged by its status first, then by its reason. A reason that is unknown, \
-            or comes with a status that does not belong to it, is ignored: the table of statuses \
-            decides. APNs gives a reason whenever it refuses. A refusal without one comes from \
-            something in between, such as a proxy: it ends no event, and has no effect on the \
-            token or the credential.
+            The status of an answer counts first, then its reason. If the reason is unknown, or \
+            comes with a status that is not its own, the table of statuses decides: a 410 always \
+            means `remove`, whatever its reason. APNs always gives a reason when it refuses. A \
+            refusal without one comes from something in between, such as a proxy: it is retried, and \
+            says nothing about the token or the credential.
+
+            The token action of an outcome can also be `hold`, instead of any other than `keep`: \
+            [outcomes](outcomes.md#token-actions).
 
             | disposition | what Heliograph does |
             |---|---|

@@ -70,7 +70,7 @@ import Vocabulary
         #expect(try violations(outcome(kind, full: full)) == [])
     }
 
-    @Test func `every outcome matches its schema, whatever its reason`() throws {
+    @Test func `every outcome keeps to its schema, whatever its reason`() throws {
         let reasons =
             APNsReason.allCases.map(Reason.apns) + LocalReason.allCases.map(Reason.local)
             + [.unknownAPNs("New \"one\"")]

@@ -4,8 +4,8 @@ public import Vocabulary
 
 /// One shard's records between arrival and committed offset.
 ///
-/// Pure: it reads no clock, rolls no dice (its generator is seeded), logs, locks and waits for
-/// nothing. The shard calls it in turns:
+/// Pure: it reads no clock, draws random numbers only from its seeded generator, and does not log,
+/// lock or wait. The shard calls it in turns:
 ///
 /// 1. inputs, in the past tense, for everything that happened (`recordArrived`,
 ///    `responseArrived`, `published`, …): they note facts and decide single deliveries;
@@ -13,12 +13,12 @@ public import Vocabulary
 ///    done is handed over as one `TurnDecision`;
 /// 3. queries: `intakeBudget`, `nextDeadline`.
 ///
-/// The engine itself has no policy. It keeps the table of deliveries, and hands each question to the
-/// one of six owners whose it is; each answers with a decision, which the engine carries out. Owners
-/// keep their state to themselves and know nothing of each other:
+/// The engine itself has no policy. It keeps the table of deliveries, and passes each question to
+/// the one of six owners that is responsible; each answers with a decision, which the engine
+/// carries out. Owners keep their state private and do not know each other:
 ///
 /// - `Assignment`: what the shard owns in Kafka, what of it is settled, and when that is committed
-/// - `Intake`: what may come, and what has come too early
+/// - `Intake`: how much may enter, and what arrived too early
 /// - `Hygiene`: what must not be sent
 /// - `Dispatch`: from a device's line to a stream
 /// - `Retry`: what follows a failed attempt
@@ -34,18 +34,18 @@ public struct DeliveryEngine: Sendable {
     private var retry: Retry
     private var publishing: Publishing
     public private(set) var counts = EngineCounts()
-    /// `counts.retries` by what the attempt before died of; unknown reasons of APNs are one.
+    /// `counts.retries` by the failed attempt's reason; unknown reasons of APNs count as one.
     public private(set) var retriesByReason: [Reason: Int] = [:]
     /// What is to be done at the end of this turn.
     private var decision = TurnDecision()
-    /// Nil: nobody wants to replay the run.
+    /// Nil: inputs are not logged.
     private var log: InputLog?
 
     /// Makes an engine that has nothing in flight.
     ///
     /// - Parameters:
     ///   - settings: What the configuration decides.
-    ///   - seed: Of its dice.
+    ///   - seed: Of its random numbers.
     ///   - version: Of the program, if the inputs are to be logged; see `takeLog`.
     public init(settings: EngineSettings, seed: UInt64, loggingFor version: String? = nil) {
         self.settings = settings
@@ -172,7 +172,7 @@ public struct DeliveryEngine: Sendable {
         intake.schemaFetched(schema)
     }
 
-    /// The registry could not be asked; it will be again, as long as a delivery has time left.
+    /// The registry could not be asked; it is asked again, as long as a delivery has time left.
     public mutating func schemaFetchFailed(_ schema: SchemaReference, now: Moment) {
         log?.note(.schemaFetchFailed) {
             $0.write(schema)
@@ -351,11 +351,11 @@ public struct DeliveryEngine: Sendable {
         dispatch.pingAnswered(id, now: now.instant)
     }
 
-    /// The connection is gone, or was never had; each of its streams was reported before.
+    /// The connection has ended, or was never made; each of its streams was reported before.
     ///
     /// - Parameters:
     ///   - id: the connection.
-    ///   - cause: why it ended, as far as the engine minds.
+    ///   - cause: why it ended, as far as it matters to the engine.
     ///   - now: this turn's moment.
     /// - Returns: whether APNs thereby refuses the credential.
     @discardableResult
@@ -383,8 +383,8 @@ public struct DeliveryEngine: Sendable {
         decision.connections += dispatch.credentialReplaced(credential, now: now.instant)
     }
 
-    /// APNs has refused the key of a credential, by its place in the configuration, to somebody
-    /// else in the process: another shard, or a credential with the same key.
+    /// APNs has refused the key of a credential, by its place in the configuration, elsewhere in
+    /// the process: to another shard, or to a credential with the same key.
     ///
     /// All connections that used a revoked key are to be closed ("Establishing a token-based
     /// connection to APNs").
@@ -536,7 +536,7 @@ public struct DeliveryEngine: Sendable {
         )
     }
 
-    /// The producer was given up: whatever it had not acknowledged is produced again.
+    /// The producer was replaced: unacknowledged records are produced again.
     public mutating func producerReplaced() {
         log?.note(.producerReplaced)
         var unacknowledged: [(delivery: DeliveryID, records: Publications)] = []
@@ -549,7 +549,7 @@ public struct DeliveryEngine: Sendable {
 
     /// The transactional call in progress succeeded.
     ///
-    /// - Returns: what is written permanently, all records of each delivery.
+    /// - Returns: what is now committed, all records of each delivery.
     public mutating func transactionCallSucceeded()
         -> [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     {
@@ -649,7 +649,7 @@ public struct DeliveryEngine: Sendable {
     /// To be given before the partition's first record in an assignment; without it committed
     /// metadata is not used.
     ///
-    /// - Returns: metadata that speaks of more offsets than there are, and is forgotten.
+    /// - Returns: metadata about more offsets than there are, which is ignored.
     @discardableResult
     public mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
         log?.note(.endSeen) {
@@ -668,7 +668,7 @@ public struct DeliveryEngine: Sendable {
         assignment.endReached(partition, end)
     }
 
-    /// The assignment goes; `lost`: the group has given it to somebody else already.
+    /// The assignment ends; `lost`: the group has already given it to another member.
     public mutating func partitionsRevoked(lost: Bool, now: Moment) {
         log?.note(.partitionsRevoked) {
             $0.write(lost)
@@ -698,7 +698,7 @@ public struct DeliveryEngine: Sendable {
         assignment.partitionRestarted(partition)
     }
 
-    /// Kafka does not have the offset that is to be read next.
+    /// Kafka does not have the next offset.
     ///
     /// - Parameters:
     ///   - partition: The partition.

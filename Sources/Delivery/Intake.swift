@@ -150,7 +150,7 @@ struct Intake: Sendable {
 
     mutating func schemaFetched(_ schema: SchemaReference) { schemaWaits.answer(schema) }
 
-    /// The registry could not be asked; it will be again, as long as a delivery has time left.
+    /// The registry could not be asked; it is asked again, as long as a delivery has time left.
     ///
     /// - Returns: those that wait no longer; `hadTime`: only because too many do.
     mutating func schemaFetchFailed(

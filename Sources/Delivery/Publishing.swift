@@ -54,7 +54,7 @@ struct Publishing: Sendable {
         if !refusals.isEmpty { refusals[tag] = nil }
     }
 
-    /// The producer was given up: whatever it had not acknowledged is produced again.
+    /// The producer was replaced: unacknowledged records are produced again.
     ///
     /// What is to be done in this turn goes to the new one, and needs it no second time.
     mutating func producerReplaced(

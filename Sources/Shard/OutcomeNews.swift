@@ -9,8 +9,7 @@ package enum OutcomeNews: Sendable {
     case written(Publication, PublishedRecord?)
     /// Kafka has the record, in a transaction that is in progress.
     case taken(Publication)
-    /// A transactional call succeeded; what is written permanently by it, all records of each
-    /// delivery.
+    /// A transactional call succeeded; what is committed by it, all records of each delivery.
     case transactionCallSucceeded(
         [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     )

@@ -13,14 +13,15 @@ import Vocabulary
 /// One thread with everything a record needs from arrival to commit: an event loop, a member of
 /// the consumer group, a producer, the delivery engine and the connections to APNs.
 ///
-/// The parts know nothing of each other. A part borrows the engine to give it an input, and its
-/// answer is passed to the next part; this file defines the order.
+/// The parts do not know each other. A part borrows the engine to give it an input, and its answer
+/// is passed to the next part; this file defines the order.
 ///
-/// The loop never blocks but in `EventLoop.wait`, and nothing polls: librdkafka's queues, sockets
-/// and other threads all wake it through descriptors. Each round is a *turn*:
+/// The loop blocks only in `EventLoop.wait`, and nothing polls: librdkafka's queues, sockets and
+/// other threads all wake it through descriptors. Each round is a *turn*:
 ///
-/// 1. wait for a descriptor or the engine's next deadline; 2. report to the engine what happened:
-/// answers, delivery reports, records; 3. let it decide (`turnEnded`), and carry its decision out;
+/// 1. wait for a descriptor or the engine's next deadline;
+/// 2. report to the engine what happened: answers, delivery reports, records;
+/// 3. let it decide (`turnEnded`), and carry its decision out;
 /// 4. send what the connections gathered.
 ///
 /// Not copyable, and not an object: its thread passes it to each turn once, so nothing on a

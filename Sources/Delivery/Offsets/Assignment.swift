@@ -271,7 +271,7 @@ public struct Assignment: Sendable {
         startOffsets[partition] = nil
     }
 
-    /// Kafka does not have the offset that is to be read next.
+    /// Kafka does not have the next offset.
     ///
     /// The place is kept at once, or the next owner would look for another one. What was settled of
     /// the old log says nothing of the records that take the same offsets.

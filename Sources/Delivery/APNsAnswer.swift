@@ -38,13 +38,13 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
     /// The peer certainly did not process the request (RFC 9113, 8.7): it went away, or the request
     /// never left.
     case unprocessed
-    /// The peer did not process it, and would not (REFUSED_STREAM).
+    /// The peer refused to process it (REFUSED_STREAM).
     case refused
-    /// The peer ended the stream, and nobody knows what it did before.
+    /// The peer ended the stream; whether it processed the request is unknown.
     case reset
-    /// The peer's answer made no sense, which is as good as none.
+    /// The peer's answer was malformed, which counts as none.
     case malformed
-    /// The connection ended, and nobody knows.
+    /// The connection ended; whether it was processed is unknown.
     case lost
 
     /// Whether the request may be sent again, whatever it is.
@@ -55,8 +55,8 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it is the endpoint's word on this request; an end of the connection is not, which
-    /// breaks hundreds of streams at once.
+    /// Whether it is about this request; the end of a connection is not, because it breaks hundreds
+    /// of streams at once.
     public var isAnswerOfSorts: Bool {
         switch self {
         case .refused, .reset, .malformed: true
@@ -67,7 +67,7 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
 
 /// Why a connection ended.
 public enum CloseCause: Hashable, Sendable {
-    /// The peer takes no certificate of this side, or not this one.
+    /// The peer refuses this side's certificate, or any.
     case certificateRefused
     case other
 }

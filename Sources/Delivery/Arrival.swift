@@ -11,10 +11,10 @@ public final class Arrival: Sendable {
     /// First, so that the caches have it when they have the beginning.
     let facts: ArrivalFacts
     public let record: Record
-    /// Of no meaning unless `isEvent`; not optional, because to read one field of an optional the
-    /// compiler copies all of them.
+    /// Only valid if `isEvent`; not optional, because to read one field of an optional the compiler
+    /// copies all of them.
     public let content: Event
-    /// What the event's request names the app by; see `APNsTopicRule.topic(of:)`.
+    /// How the event's request names the app; see `APNsTopicRule.topic(of:)`.
     public let topic: APNsTopic
     private let rejected: RejectedEvent?
 
@@ -45,12 +45,12 @@ public final class Arrival: Sendable {
     /// Not the record's own, of another module: the record would be copied to call it.
     public var eventBytes: [UInt8] { record.decodedValue ?? record.valueAndKey }
 
-    /// What the event says of its time, as far as it could be read.
+    /// The event's own time, if it could be read.
     public var occurredAt: Timestamp? { invalid.map(\.occurredAt) ?? content.occurredAt }
 
     public var receivedAt: Moment { facts.receivedAt }
 
-    /// By whom an event is sent; nil for what is never sent.
+    /// The route on which an event is sent; nil for what is never sent.
     public var route: Route? { facts.route }
 
     /// What was tried in earlier rounds; nil for an event that comes from its source.

@@ -23,7 +23,7 @@ public enum Conclusion: Sendable {
 }
 
 extension Arrival {
-    /// The outcome of an event that has ended so.
+    /// The outcome of an event with this ending.
     public func outcome(_ ending: Ending) -> Outcome {
         if let invalid { return outcome(of: invalid, ending) }
         return Outcome(
@@ -58,8 +58,8 @@ extension Arrival {
         )
     }
 
-    /// Whether the event has ended for a reason other than itself: something else was wrong, and
-    /// could have been fixed in time.
+    /// Whether a valid event was given up: something else was wrong, and could have been fixed in
+    /// time.
     ///
     /// That is what is undeliverable, what expired while it waited, and what APNs rejects because of
     /// the credential.
@@ -84,7 +84,7 @@ extension Arrival {
 public struct PublishedRecord: Sendable {
     public let arrival: Arrival
     public let conclusion: Conclusion
-    /// It was the last that its delivery waited for, which has left.
+    /// It was the last record of its delivery, which has left.
     public let isLast: Bool
 }
 
@@ -205,12 +205,12 @@ extension OutcomeSubject {
 }
 
 extension Arrival {
-    /// Where the event is in Kafka for everybody else: its first record.
+    /// The event's place in Kafka, for outcomes and logs: its first record.
     public func origin(readFrom partition: TopicPartition) -> RecordPosition {
         history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
     }
 
-    /// What the retry record has to say of an event that is deferred.
+    /// What the retry record says about a deferred event.
     public func history(with deferral: Deferral, readFrom partition: TopicPartition) -> RetryHistory
     {
         RetryHistory(

@@ -59,7 +59,7 @@ public struct Delivery: Sendable {
 }
 
 extension Delivery.Place {
-    /// Whether a delivery may go from here to there; the cases say why.
+    /// Whether a delivery may move from here to there; the cases say why.
     func mayBecome(_ next: Delivery.Place) -> Bool {
         switch (next, self) {
         case (.undecided, .awaitingSchema), (.undecided, .held), (.undecided, .onStream): true
@@ -96,7 +96,7 @@ extension Delivery {
         return conclusion
     }
 
-    /// By whom it is sent; nil for what is never sent.
+    /// The route on which it is sent; nil for what is never sent.
     public var route: Route? { arrival.route }
 
     var facts: ArrivalFacts { arrival.facts }

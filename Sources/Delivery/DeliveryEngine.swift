@@ -704,7 +704,7 @@ public struct DeliveryEngine: Sendable {
     ///   - partition: The partition.
     ///   - offset: The offset.
     ///   - extent: The log's oldest offset and the next one to be written, as its leader says now.
-    ///   - oldestBefore: The oldest one as it was last heard of before; nil: never.
+    ///   - oldestBefore: The oldest one as last known before; nil: unknown.
     /// - Returns: why, and where the partition is to be read on.
     public mutating func offsetLost(
         _ partition: PartitionID,
@@ -731,7 +731,7 @@ public struct DeliveryEngine: Sendable {
         return assignment.commitMetadataRefused()
     }
 
-    /// Kafka takes no commit of these partitions, whatever it takes of others.
+    /// Kafka refuses commits of these partitions, even if it accepts others.
     ///
     /// Their topic is gone, or must not be read. The end of the commit in flight is reported after
     /// this, with them in `failed`.
@@ -760,7 +760,7 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - The turn
 
-    /// Lets time pass, and decides what it and all the inputs since the last turn call for.
+    /// Advances time, and decides what it and all inputs since the last turn require.
     ///
     /// - Parameters:
     ///   - now: this turn's moment.
@@ -792,8 +792,8 @@ public struct DeliveryEngine: Sendable {
         log?.turnEnded(now: now, decision)
     }
 
-    /// Hands over what was logged since the last time: whole turns, the first time behind the log's
-    /// beginning; see `Replay`.
+    /// Returns what was logged since the last call: whole turns, the first time after the log's
+    /// header; see `Replay`.
     public mutating func takeLog() -> [UInt8] { log?.take() ?? [] }
 
     /// Logs no further input.
@@ -1685,7 +1685,7 @@ public struct DeliveryEngine: Sendable {
         return intake.budget(now: now)
     }
 
-    /// When the next turn is due, if nothing happens before.
+    /// When the next turn is due if nothing happens earlier.
     public func nextDeadline(now: Instant) -> Instant? {
         var deadline: Instant?
         func consider(_ instant: Instant?) {
@@ -1730,7 +1730,7 @@ public struct DeliveryEngine: Sendable {
         return settings.hygiene.hashKey.hash(of: deliveries[id].arrival.topic)
     }
 
-    /// Has the caches fetch what will be looked at soon; changes nothing else.
+    /// Prefetches what will be needed soon; changes nothing else.
     ///
     /// To be called for each place of a batch before its turn. `ahead` says whose part to fetch:
     /// the delivery that is so far ahead as the part's `distance`; nil: nobody's. `mutating`, so
@@ -1745,7 +1745,7 @@ public struct DeliveryEngine: Sendable {
     /// Retry records in flight that are not due.
     public var heldEvents: Int { intake.heldEvents }
     public var heldBytes: Int { intake.heldBytes }
-    /// Records may come of every assigned partition: no bound is reached, nothing is held back.
+    /// Every assigned partition may deliver records: no bound is reached, nothing is held back.
     public var isIntakeOpen: Bool {
         assignment.isTakingRecords && assignment.heldBack.isEmpty && intake.isOpen
     }
@@ -1812,7 +1812,7 @@ public struct ArrivalReply: Hashable, Sendable {
     public var isTaken = false
     /// It is a retry record before its time, and its partition is to be paused.
     public var isEarly = false
-    /// False once the shard holds as many bytes as it may.
+    /// False once the shard holds its limit of bytes.
     public var hasRoom = true
 
     /// Whether nothing behind it may be taken in this turn.
@@ -1824,7 +1824,7 @@ public struct JudgedAttempt: Hashable, Sendable {
     public let verdict: Verdict
     public let route: Route
     public let sentAt: Instant
-    /// The answer takes the credential out of use, and its key with it.
+    /// The answer parks the credential, and with it its key.
     public let revokesKey: Bool
 }
 

@@ -37,7 +37,7 @@ struct Dispatch: Sendable {
     enum Surplus {
         /// The lane is blocked.
         case blocked
-        /// The lane moves, but so slowly that it takes the room of others.
+        /// The lane moves, but so slowly that it takes others' memory.
         case congested
     }
 

@@ -16,16 +16,16 @@ public struct EngineSettings: Sendable {
     public var retry: RetryPolicy
     /// No attempt begins later than this after the first one failed.
     public var retryHereFor: Duration
-    /// Where an event waits that this does not deliver.
+    /// Where an event waits if these attempts fail.
     public var later: RetryTiers
     /// No round of an event begins later than this after its first attempt failed.
     public var giveUpAfter: Duration
     /// An attempt without an answer ends after this.
     public var requestTimeout: Duration
     public var intake: IntakeGate.Limits
-    /// Where a group without stored offsets starts.
+    /// Where a group without committed offsets starts.
     public var start: Start
-    /// What is done where a log ends before the group's position.
+    /// What to do if a log ends before the group's position.
     public var offsetLost: LostOffset.Policy
     public var commitInterval: Duration
     /// How long SIGTERM waits for what is in flight.
@@ -42,11 +42,11 @@ public struct EngineSettings: Sendable {
     public var breaker: CircuitBreaker.Limits
     public var parking: CredentialParking.Limits
     public var retryBudget: RetryBudget.Limits
-    /// How old an event may be, from its first record's timestamp on; nil: as old as it likes.
+    /// An event's maximum age, from its first record's timestamp; nil: no limit.
     public var eventAge: Duration?
-    /// Push types that are not sent again when nobody knows whether APNs had them: late is wrong.
+    /// Push types that are not retried if it is unknown whether APNs received them: late is wrong.
     public var sentOnce: Set<PushType>
-    /// Whether there are retry topics, so that what cannot flow need not wait in memory.
+    /// Whether there are retry topics, so that what cannot be sent need not wait in memory.
     public var canPostpone: Bool { !later.delays.isEmpty }
     /// Deliveries that may wait in memory for what does not move at all, while others can flow.
     var shareOfBlocked: Int { max(1, intake.events / 8) }
@@ -118,7 +118,7 @@ public struct EngineSettings: Sendable {
 public struct HygieneSettings: Hashable, Sendable {
     /// Send nothing to a token that APNs reported as dead until the app registers it again.
     public var suppressesUnregistered: Bool
-    /// Notifications that a shard remembers for certain; 0: duplicates are not looked for.
+    /// Minimum number of notifications that a shard remembers; 0: no duplicates are detected.
     public var dedupWindow: Int
     /// Nil: every answer of APNs about a token is accepted.
     public var fuse: TokenFuse.Settings?

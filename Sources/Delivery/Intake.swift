@@ -9,7 +9,7 @@ import Vocabulary
 struct Intake: Sendable {
     /// What becomes of a delivery whose schema is not here.
     enum SchemaStep {
-        /// It waits, and is the first to: the schema is to be fetched.
+        /// It waits, and is the first: the schema must be fetched.
         case fetch
         case wait
         /// Too many wait already, and the registry does not answer.

@@ -9,7 +9,7 @@ import Vocabulary
 /// decision 0025.
 public enum DeliveryPart: CaseIterable, Sendable {
     case delivery
-    /// What arrived, and what came of it if that is decided.
+    /// What arrived, and the result if it is decided.
     case arrival
     /// The record's value and key, or the beginning of it.
     case bytes
@@ -26,7 +26,7 @@ public enum DeliveryPart: CaseIterable, Sendable {
 }
 
 extension [Send] {
-    /// Has the caches fetch what opening the streams behind this one will look at.
+    /// Prefetches what opening the next streams will need.
     @inline(__always)
     public func lookAhead(from index: Int) {
         if let next = arrival(ahead: .arrival, of: index) { next.prefetch() }
@@ -39,7 +39,7 @@ extension [Send] {
 }
 
 extension [OutgoingRecord] {
-    /// Has the caches fetch what writing the records behind this one will look at.
+    /// Prefetches what writing the next records will need.
     ///
     /// For most outcomes that is not a byte of the event.
     @inline(__always)

@@ -18,7 +18,7 @@ public struct EventDecoder: ~Copyable {
     /// The names of apps, which come again and again.
     private var apps = RecurringTexts()
 
-    /// Makes a decoder; the size limit decides what is `EventTooLarge`.
+    /// Creates a decoder; records over the size limit are `EventTooLarge`.
     public init(
         payloadPolicy: PayloadPolicy = .warn,
         payloadSchemas: PayloadSchemas = .none,
@@ -34,7 +34,7 @@ public struct EventDecoder: ~Copyable {
         check = SchemaCheck(JSONDocument(limits: limits))
     }
 
-    /// Decodes a record; whatever its bytes are, the answer is one of the cases.
+    /// Decodes a record; any bytes lead to one of the cases.
     ///
     /// Writes into the record what its framing held besides the event.
     ///

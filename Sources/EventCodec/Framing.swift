@@ -6,7 +6,7 @@ public import Vocabulary
 /// A structured CloudEvent without its content type looks plain here; only the document shows it.
 struct Framing {
     enum Form: Hashable {
-        /// The value, behind the prefix, is the event.
+        /// The value, after the prefix, is the event.
         case event
         /// The value is a CloudEvent in JSON (CloudEvents 1.0, "JSON Event Format").
         case cloudEvent

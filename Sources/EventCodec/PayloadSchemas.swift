@@ -4,7 +4,7 @@ public import Vocabulary
 
 /// A schema from outside, and its name in violations.
 public struct NamedSchema: Sendable {
-    /// Stands before the `#` in a violation's keyword location.
+    /// The part before the `#` in a violation's keyword location.
     public let name: String
     public let schema: Schema
 
@@ -89,7 +89,7 @@ public struct PayloadSchemas: Sendable {
 /// What is known about a schema that a record names.
 public enum RegisteredSchema: Sendable {
     case usable(Schema)
-    /// The registry says that there is none.
+    /// The registry does not have it.
     case unknown
     /// It cannot be enforced, with the cause.
     case unusable(String)

@@ -277,7 +277,7 @@ public final class Consumer {
         )
     }
 
-    /// Partitions that failed more than once, and have come no further.
+    /// Partitions that failed more than once without progress.
     public var stuckPartitions: [PartitionID] {
         let unanswered = logQuestions.unanswered
         return unanswered.isEmpty

@@ -18,7 +18,7 @@ public struct FoundLog: Hashable, Sendable {
     public let missing: Offset
     /// The oldest offset, and the next one to be written.
     public let log: Range<Int64>
-    /// The oldest one as it was last heard of before; nil: never.
+    /// The oldest one as last known before; nil: unknown.
     public let oldestBefore: Int64?
 
     public init(

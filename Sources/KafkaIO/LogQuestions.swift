@@ -7,7 +7,7 @@ public struct LogQuestions: Hashable, Sendable {
     public struct Question: Hashable, Sendable {
         /// The offset that Kafka does not have.
         public let offset: Offset
-        /// The oldest one, as it was last heard of before that.
+        /// The oldest one, as last known before that.
         public let oldestBefore: Int64?
         fileprivate(set) var failures = 0
         /// Nil: the leader is being asked.
@@ -54,7 +54,7 @@ public struct LogQuestions: Hashable, Sendable {
         return true
     }
 
-    /// The assignment is gone, with all that was to be read of it.
+    /// The assignment has ended, and nothing of it is to be read.
     public mutating func assignmentEnded() { questions = [:] }
 
     // MARK: Queries

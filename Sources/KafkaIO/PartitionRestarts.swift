@@ -30,7 +30,7 @@ public struct PartitionRestarts: Hashable, Sendable {
 
     // MARK: Inputs
 
-    /// A partition failed, and is to be read on from that position.
+    /// A partition failed, and must be read again from that position.
     ///
     /// At once, but with growing delays if it makes no progress: 2.0.2 fails so at a damaged batch,
     /// for as long as that is damaged.
@@ -46,7 +46,7 @@ public struct PartitionRestarts: Hashable, Sendable {
         restarts[partition] = Restart(position: position, dueAt: now + wait)
     }
 
-    /// A record came of the partition: it can be read.
+    /// A record of the partition arrived: it can be read.
     public mutating func recordArrived(_ partition: PartitionID) { relapses[partition] = nil }
 
     /// The restarts that are due, all in one; the caller carries them out.
@@ -59,7 +59,7 @@ public struct PartitionRestarts: Hashable, Sendable {
         return due.mapValues(\.position)
     }
 
-    /// The assignment is gone, with all that was to be read of it.
+    /// The assignment has ended, and nothing of it is to be read.
     public mutating func assignmentEnded() {
         restarts = [:]
         relapses = [:]
@@ -70,7 +70,7 @@ public struct PartitionRestarts: Hashable, Sendable {
     /// Whether a record that arrives is of interest.
     public var hasRelapses: Bool { !relapses.isEmpty }
 
-    /// Partitions that failed more than once, and have come no further.
+    /// Partitions that failed more than once without progress.
     public var stuck: [PartitionID] {
         relapses.filter { $0.value.count > 0 }.keys.sorted()
     }

@@ -5,7 +5,7 @@ public import Vocabulary
 public enum ProduceError: Error, Hashable, Sendable {
     /// Keep the record and try again after `poll`.
     case queueFull
-    /// This record will not be taken by this instance, however often it is tried.
+    /// This instance will never accept this record.
     case refused(KafkaError)
 }
 
@@ -115,7 +115,7 @@ public final class Producer {
         return true
     }
 
-    /// Throws the producer away: no report follows, and what it holds may or may not be written.
+    /// Discards the producer: no report follows, and what it holds may or may not be written.
     ///
     /// The library's own threads end on a thread aside, however long that takes.
     public func abandon() {
@@ -123,7 +123,7 @@ public final class Producer {
         client.destroyAside()
     }
 
-    /// Makes the library believe in a fatal error, as its own tests do.
+    /// Makes the library simulate a fatal error, as its own tests do.
     public func injectFatalError(_ code: KafkaError.Code, reason: String) {
         unsafe rd_kafka_test_fatal_error(client.raw, code.libraryCode, reason)
     }

@@ -8,7 +8,7 @@ struct ResumeCheck {
     enum Verdict {
         /// The record is before the position.
         case skip
-        /// The check is over, as far as it could be made.
+        /// The check is over, as far as it was possible.
         case deliver
         /// Another record is there: this is not the log that the position was committed for.
         case replaced

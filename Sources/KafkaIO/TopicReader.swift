@@ -60,7 +60,7 @@ public final class TopicReader {
     /// It stays so.
     public var hasReachedEnd: Bool { ended.count == partitionCount }
 
-    /// What has kept it from reading for 5 s and longer.
+    /// What has prevented reading for 5 s or longer.
     public var trouble: KafkaError? {
         lastingTrouble.error(lasting: LastingTrouble.toTell, at: .now)
     }
@@ -95,7 +95,7 @@ public final class TopicReader {
         return true
     }
 
-    /// Ends the reader on a thread aside.
+    /// Ends the reader on another thread.
     public func destroyAside() {
         client.destroyAside()
     }

@@ -75,7 +75,7 @@ public final class TopicScan {
         return !isComplete
     }
 
-    /// Ends the scan on a thread aside.
+    /// Ends the scan on another thread.
     public func destroyAside() {
         client.destroyAside()
     }

@@ -62,7 +62,7 @@ public struct TransactionOffsets: Sendable {
 }
 
 extension Consumer {
-    /// Offsets and metadata for a transaction, and this member's word that it may write them.
+    /// Offsets and metadata for a transaction, with the member and generation that may write them.
     ///
     /// - Returns: nil when it may not: the assignment is gone.
     public func transactionOffsets(_ commits: [PartitionCommit]) -> TransactionOffsets? {
@@ -125,7 +125,7 @@ extension Consumer {
         try unsafe check(error)
     }
 
-    /// Commits, and waits for it as long as the transaction may take (`transaction.timeout.ms`).
+    /// Commits, and waits as long as the transaction may take (`transaction.timeout.ms`).
     ///
     /// After a retriable error nobody knows whether it happened; the same call finds out.
     public func commit() throws(TransactionError) {

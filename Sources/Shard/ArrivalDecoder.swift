@@ -147,7 +147,8 @@ package struct ArrivalDecoder: ~Copyable {
 /// and the watchdog waiting.
 package struct DecodeTimeLimit {
     package static let length = Duration.milliseconds(50)
-    /// The clock is read behind so many records: it costs as much as some steps of a check.
+    /// The clock is read after this many records, because reading it costs as much as some steps of
+    /// a check.
     package static let stride = 8
 
     private let end: Instant

@@ -6,7 +6,7 @@ package struct ConsumerStatistics: Hashable, Sendable {
     package struct Partition: Hashable, Sendable {
         package let name: TopicPartition
         package let isFetching: Bool
-        /// Fetched ahead, and not taken yet.
+        /// Prefetched, and not read yet.
         package let queuedRecords: Int64
         package let queuedBytes: Int64
         /// The next record to fetch; nil: not known yet.

@@ -34,8 +34,8 @@ package struct CurrentFaults: Sendable {
 
     package init() {}
 
-    /// What is wrong with Kafka, as long as it was said lately: a broker that comes back while
-    /// there is nothing to do announces itself by nothing.
+    /// What is wrong with Kafka, for a limited time: an idle client does not notice when a broker
+    /// comes back.
     package func kafka(now: Instant) -> String? {
         if let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < Self.kafkaTroubleLifetime {
             return kafkaError.description

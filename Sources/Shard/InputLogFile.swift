@@ -4,7 +4,7 @@ package import Vocabulary
 /// Where each shard records the inputs of its engine (`log.inputs_folder`).
 package struct InputLogSettings: Sendable {
     package var folder: String
-    /// Of this program: another one may decide otherwise.
+    /// Of this program: another one may decide differently.
     package var version: String
 
     package init(folder: String, version: String) {

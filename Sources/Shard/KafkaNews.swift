@@ -24,18 +24,18 @@ package enum KafkaNews: Sendable {
     case partitionsRevoked([PartitionID], lost: Bool)
     /// Kafka returned the group's offsets of all partitions.
     case positionsFetched
-    /// It did not say of these, or of none where the list is empty.
+    /// It did not return these, or none if the list is empty.
     case positionsUnknown([PartitionID], KafkaError)
     case metadataIgnored(IgnoredMetadata)
     case commitFinished([CommitResult])
-    /// Commits have at most so many characters from now on.
+    /// From now on commits have at most this many characters.
     case commitMetadataRefused(limit: Int)
     case partitionUnreadable(PartitionID, KafkaError)
-    /// The partition is read again from where its reading stood, if anybody knows.
+    /// The partition is read again from its last position, if that is known.
     case partitionDamaged(PartitionID, KafkaError, position: Offset?)
-    /// Kafka does not have the offset that is to be read next; the partition is read on elsewhere.
+    /// Kafka does not have the offset that is to be read next; reading continues at another offset.
     case offsetLost(PartitionID, LostOffset)
-    /// Nobody knows yet where the partition is to be read on: its leader does not answer.
+    /// Where reading continues is not known yet: the partition's leader does not answer.
     case logUnknown(PartitionID, KafkaError)
     /// The group has no position in the partition, which is read from there.
     case partitionUnplaced(PartitionID, StartPosition)

@@ -13,8 +13,8 @@ package enum OutcomeNews: Sendable {
     case transactionCallSucceeded(
         [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     )
-    /// A transactional call failed; the limit, if it did so because of a commit's metadata: so many
-    /// characters commits have from now on.
+    /// A transactional call failed; the limit, if it did so because of a commit's metadata: from
+    /// now on commits have at most this many characters.
     case transactionFailed(KafkaError, metadataLimit: Int? = nil)
     /// The record is produced again.
     case notTaken(Publication, KafkaError)
@@ -23,7 +23,7 @@ package enum OutcomeNews: Sendable {
     /// Its topic will never take the record, which is dropped; its event, and all of its records if it
     /// was the last.
     case dropped(Publication, KafkaError, of: Arrival?, PublishedRecord? = nil)
-    /// Nothing can be produced any more; `isReplaced`: by this producer.
+    /// This producer has failed; `isReplaced`: another one follows.
     case producerFailed(KafkaError, isReplaced: Bool)
     case statistics([UInt8])
     case failed(KafkaError)

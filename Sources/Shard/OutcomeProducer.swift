@@ -84,12 +84,12 @@ package struct OutcomeProducer: ~Copyable {
     /// To be called from time to time: that heals a ring that was lost.
     mutating func lookAgain() { hasMore = true }
 
-    /// Ends the thread of transactional calls, behind the one that it may be in.
+    /// Ends the thread of transactional calls, after a call in progress.
     package func stop() { worker?.stop() }
 
     // MARK: - Records
 
-    /// Produces a record; what the full queue does not take is kept.
+    /// Produces a record; if the queue is full, keeps it.
     package mutating func publish(
         _ record: OutgoingRecord,
         source: TopicPartition,
@@ -132,7 +132,7 @@ package struct OutcomeProducer: ~Copyable {
         }
     }
 
-    /// Produces what the full queue did not take, as far as there is room now.
+    /// Produces what was kept, as far as the queue has room.
     package mutating func publishRefused(
         _ partitions: PartitionTable,
         _ engine: inout DeliveryEngine,

@@ -40,11 +40,10 @@ package struct OutcomeRecords: ~Copyable {
         }
     }
 
-    /// The outcome is too large as it is: from now on it is written without what it takes over from
-    /// the record.
+    /// The outcome is too large: from now on it is written without what it copies from the record.
     package mutating func shorten(_ id: DeliveryID) { shortened.insert(id) }
 
-    /// All records of the delivery are written, or never will be.
+    /// All records of the delivery are written, or will never be.
     package mutating func concluded(_ id: DeliveryID) {
         if !shortened.isEmpty { shortened.remove(id) }
     }

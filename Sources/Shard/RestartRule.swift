@@ -3,7 +3,7 @@ package import Vocabulary
 /// Where reading starts in a partition without a position, or continues if records cannot be read;
 /// for a position that Kafka does not have, see `LostOffset`.
 package struct RestartRule: Hashable, Sendable {
-    /// Nothing may be skipped: `kafka.start` says so, or it is a retry topic.
+    /// Nothing may be skipped: because of `kafka.start`, or because it is a retry topic.
     package var skipsNothing: Bool
     /// The reading position; nil: nothing was read or committed yet.
     package var position: Offset?
@@ -16,7 +16,7 @@ package struct RestartRule: Hashable, Sendable {
         self.known = known
     }
 
-    /// Where records are there that could not be read.
+    /// If there are records that could not be read.
     ///
     /// - Parameter next: The record that the client was to fetch next, when it last said so.
     /// - Returns: The place from which they are read again, or the one behind them.
@@ -29,6 +29,6 @@ package struct RestartRule: Hashable, Sendable {
         return .at(Offset(next))
     }
 
-    /// Where the group has no position.
+    /// If the group has no position.
     package var first: StartPosition { skipsNothing ? .beginning : .end }
 }

@@ -117,7 +117,7 @@ package struct Shard: ~Copyable {
 
     // MARK: The loop
 
-    /// Turns until the group is left, or something fatal happened.
+    /// Runs until the group is left, or something fatal happens.
     package mutating func run(on loop: borrowing EventLoop) {
         do {
             try kafka.subscribe(to: settings.sources + settings.topics.retry.topics)

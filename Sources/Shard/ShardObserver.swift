@@ -578,7 +578,7 @@ package struct ShardObserver {
         log.warning("APNs connection failed", facts)
     }
 
-    /// A connection answers PINGs and no request, or allows none; another takes its place.
+    /// A connection answers PINGs but no request, or allows none; another replaces it.
     package func connectionStalled(_ id: ConnectionID, _ route: Route?) {
         metrics.stalls.add()
         guard let route else { return }

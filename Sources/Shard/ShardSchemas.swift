@@ -3,12 +3,12 @@ package import Vocabulary
 
 /// Where a shard gets the schemas from outside.
 package struct ShardSchemas: Sendable {
-    /// Registered schemas that are kept at most.
+    /// Maximum number of registered schemas kept.
     ///
     /// Reaching it forgets all: nobody has that many schemas, so it is a producer's mistake, and
     /// must not fill the memory.
     package static let maxRegistered = 10_000
-    /// What they may take together; reaching it forgets all as well.
+    /// Their maximum size together; reaching it also forgets all.
     ///
     /// The largest schemas of the registry are four times 32 MiB.
     package static let maxByteCount = 128 << 20

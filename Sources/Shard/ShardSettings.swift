@@ -51,7 +51,7 @@ package struct ShardSettings: Sendable {
         self.inputLog = inputLog
     }
 
-    /// The label values that the configuration bounds the metrics by.
+    /// The label values of metrics from the configuration.
     package var metricLists: MetricLists {
         MetricLists(
             credentials: engine.credentials.map(\.name),
@@ -73,7 +73,7 @@ package struct KafkaAccess: Sendable {
     package var transactionalID: String?
     /// The group's position in a partition without records is wanted too.
     package var reportsPartitionEnds: Bool
-    /// What each topic takes that is written; nil: not known.
+    /// What each written topic accepts; nil: unknown.
     package var maxBatchBytes: Int?
 
     package init(

@@ -5,7 +5,7 @@ package struct ShardStatus: Sendable {
     package struct RouteStatus: Sendable {
         package var credential: String
         package var environment: APNsEnvironment
-        /// Why nothing can be sent; nil: it can, or nobody tried.
+        /// Why nothing can be sent; nil: it can, or has not been tried.
         package var trouble: String?
         /// APNs refuses so many device tokens that its answers are not trusted.
         package var isTokenFuseBlown: Bool

@@ -19,8 +19,8 @@ package final class SuppressedTokens: Sendable {
 
     package var deadCount: Int { list.withLock(\.deadCount) }
 
-    /// Since when APNs has called the token dead, or `SuppressionList.noted`; nil: nothing is known
-    /// against it.
+    /// Since when APNs has called the token dead, or `SuppressionList.noted`; nil: it is not
+    /// listed.
     subscript(token: KeyedHash) -> Timestamp? {
         guard count > 0 else { return nil }
         return list.withLock { $0[token] }

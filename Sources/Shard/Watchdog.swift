@@ -11,7 +11,8 @@ package struct Watchdog: Hashable, Sendable {
         package var beat: Instant
         /// Changes with every record taken and every assignment.
         package var progress: UInt64
-        /// Records wait in Kafka or in the client, and nothing keeps the shard from taking them.
+        /// Records wait in Kafka or in the client, and nothing prevents the shard from reading
+        /// them.
         package var isBehind: Bool
         package var hasEnded: Bool
 

@@ -34,7 +34,7 @@ public struct KafkaMetrics: Sendable {
     public struct Reading: Hashable, Sendable {
         public var partitions: [Partition] = []
         public var brokers: [Broker] = []
-        /// Fetched ahead, and not taken yet.
+        /// Prefetched, and not read yet.
         public var fetchedRecords: Int64 = 0
         public var fetchedBytes: Int64 = 0
         /// Produced, and not acknowledged yet.

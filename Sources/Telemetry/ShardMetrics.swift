@@ -127,7 +127,7 @@ public final class ShardMetrics: Sendable {
     ///
     /// - Parameters:
     ///   - tier: The topic's delay, by its place in the lists.
-    ///   - reason: What the last attempt died of.
+    ///   - reason: Why the last attempt failed.
     public func countDeferral(tier: Int, because reason: Reason) {
         deferred.add()
         retries[row: tier + 1, label: ReasonLabel(reason)].add()

@@ -12,7 +12,7 @@ public struct IntakeGate: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         public var events: Int
         public var bytes: Int
-        /// Between two single records while full.
+        /// The pause between two single records while full.
         public var trickleInterval: Duration
         /// Full for this long, or to the last place: pause.
         public var pauseAfter: Duration
@@ -86,7 +86,7 @@ public struct IntakeGate: Hashable, Sendable {
         return isPaused != wasPaused
     }
 
-    /// How many records the shard may ask for now.
+    /// How many records the shard may request now.
     ///
     /// While paused it may ask freely: what comes is a rebalance, not records.
     public mutating func budget(now: Instant) -> Int {

@@ -103,7 +103,7 @@ public struct TimedQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// Takes the earliest element whose moment has come.
+    /// Takes the earliest element that is due.
     public mutating func popDue(now: Instant) -> Element? {
         guard let first = heap.first, first.due <= now else { return nil }
         let last = heap.removeLast()

@@ -46,7 +46,7 @@ public struct DedupWindow: Sendable {
     private var generation: UInt32 = 1
     private var youngCount = 0
 
-    /// - Parameter size: Notifications that are remembered for certain; 0: none.
+    /// - Parameter size: Minimum number of notifications that are remembered; 0: none.
     public init(size: Int) {
         self.size = size
         let nowhere = Place(partition: PartitionID(index: 0), offset: Offset(0))

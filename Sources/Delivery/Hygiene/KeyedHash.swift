@@ -5,7 +5,7 @@ public import Vocabulary
 /// Device tokens are credentials and long; tables keep this instead. Two texts share a hash
 /// with a chance of one in 2^64, and nobody without the key can look for such a pair.
 public struct KeyedHash: Hashable, Sendable {
-    /// Never 0: tables mark free slots so.
+    /// Never 0, which marks free slots of tables.
     public let rawValue: UInt64
 
     public init(rawValue: UInt64) {

@@ -33,7 +33,7 @@ public struct SuppressionList: Hashable, Sendable {
     private static let smallest = 16
     private static let evictionWidth = 16
 
-    /// An empty list of at most so many tokens; 0 remembers none.
+    /// An empty list for at most this many tokens; 0 remembers none.
     public init(maxCount: Int) {
         self.maxCount = maxCount
         slots = Array(repeating: Slot(), count: Self.smallest)
@@ -49,13 +49,13 @@ public struct SuppressionList: Hashable, Sendable {
         return slots * MemoryLayout<Slot>.stride
     }
 
-    /// Since when APNs has called the token dead, or `noted`; nil: nothing is known against it.
+    /// Since when APNs has called the token dead, or `noted`; nil: it is not listed.
     public subscript(token: KeyedHash) -> Timestamp? {
         let slot = slots[position(of: token.rawValue)]
         return slot.hash == 0 ? nil : Timestamp(milliseconds: slot.milliseconds)
     }
 
-    /// Enters that the token is dead, or `noted`; APNs' last time replaces an earlier one.
+    /// Notes that the token is dead, or `noted`; APNs' last time replaces an earlier one.
     public mutating func insert(_ token: KeyedHash, since timestamp: Timestamp) {
         guard maxCount > 0 else { return }
         var index = position(of: token.rawValue)
@@ -80,7 +80,7 @@ public struct SuppressionList: Hashable, Sendable {
         )
     }
 
-    /// - Returns: false when nothing was known against the token.
+    /// - Returns: false if the token was not listed.
     @discardableResult
     public mutating func remove(_ token: KeyedHash) -> Bool {
         let index = position(of: token.rawValue)

@@ -16,12 +16,12 @@ public struct TokenFuse: Hashable, Sendable {
         /// The weight of evidence that there must be before the fuse can blow, and the answers at
         /// the usual share that there must be before it is reset.
         public var minimumAnswers: Int
-        /// The part of the living tokens that must be refused, 0 to 1: 0.3 at a baseline of 0.02 is
+        /// The share of the valid tokens that must be refused, 0 to 1: 0.3 at a baseline of 0.02 is
         /// a share of 0.02 + 0.3 · 0.98 = 0.314.
         public var jump: Double
         /// How long the share must stay near the baseline before the fuse is reset.
         public var recovery: Duration
-        /// The time after which an answer weighs half.
+        /// The time after which an answer counts half.
         public var halfLife: Duration
 
         public init(

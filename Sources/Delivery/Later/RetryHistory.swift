@@ -28,7 +28,7 @@ public struct RetryHistory: Hashable, Sendable {
     public var writtenAt: Timestamp?
     /// The tier's place in `RetryTiers`: the topic's, whatever the record says.
     public var tier: Int
-    /// What the last attempt died of.
+    /// Why the last attempt failed.
     public var reason: String
 
     public init(
@@ -178,7 +178,7 @@ extension RetryTiers {
     /// How much longer than its tier's delay a record may wait: clocks differ.
     private static let clockTolerance = Duration.seconds(1)
 
-    /// How long a retry record is still to be held; not positive: it may be sent.
+    /// How long to hold a retry record; not positive: it may be sent.
     ///
     /// Until it is due, but never longer than its tier's delay after it was written: neither a
     /// writer whose clock is ahead nor a forged header stops a partition permanently. From there

@@ -37,7 +37,7 @@ public struct RetryTopics: Hashable, Sendable {
     /// Nil for a topic that is not a retry topic.
     public func purpose(of topic: KafkaTopic) -> Purpose? { purposes[topic] }
 
-    /// The source that a topic belongs to: its own, or itself.
+    /// The source of a topic: that of a retry topic, or the topic itself.
     public func source(of topic: KafkaTopic) -> KafkaTopic {
         purposes[topic]?.source ?? topic
     }
@@ -50,7 +50,7 @@ public struct RetryTopics: Hashable, Sendable {
 
 /// The delays of the retry topics, shortest first.
 public struct RetryTiers: Hashable, Sendable {
-    /// Each longer than the one before; empty: nothing is tried again later.
+    /// Each longer than the one before; empty: no retries later.
     public let delays: [Duration]
 
     public init(_ delays: [Duration] = []) {

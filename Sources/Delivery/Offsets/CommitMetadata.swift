@@ -25,9 +25,9 @@ public struct CommitMetadata: Hashable, Sendable {
         case malformed
         /// Damaged, or written for another partition or offset.
         case checksum
-        /// Rightly sealed, but not what an encoder makes.
+        /// Correctly sealed, but not what an encoder writes.
         case notCanonical
-        /// Speaks of offsets that the partition does not have.
+        /// Has offsets that the partition does not have.
         case beyondEnd
     }
 
@@ -37,14 +37,14 @@ public struct CommitMetadata: Hashable, Sendable {
         case bitmap = 0x42
     }
 
-    /// Characters that a broker takes (`offset.metadata.max.bytes`).
+    /// How many characters a broker accepts (`offset.metadata.max.bytes`).
     public static let maxCharacters = 4096
     /// Exclusive.
     public static let maxSpan: Int64 = 1 << 21
-    /// So many incomplete offsets fit in any pattern: codec D needs 2 bytes each, and a third for
+    /// This many incomplete offsets fit in any pattern: codec D needs 2 bytes each, and a third for
     /// the 128 gaps of 16,384 settled offsets or more that a span has room for.
     public static let incompletesThatFit = 1400
-    /// So many offsets fit in any pattern: codec B.
+    /// This many offsets fit in any pattern: codec B.
     public static let offsetsThatFit: Int64 = 24_400
 
     /// "p1" and "p2".
@@ -58,7 +58,7 @@ public struct CommitMetadata: Hashable, Sendable {
     /// The last record that was read before the committed offset, if it is known.
     public let mark: RecordMark?
 
-    /// A mark that stands so far back that its distance takes four bytes is left out.
+    /// A mark so far back that its distance takes four bytes is left out.
     public init(nonce: UInt32, settled: SettledOffsets, mark: RecordMark? = nil) {
         self.nonce = nonce
         self.settled = settled

@@ -35,7 +35,7 @@ public struct LostOffset: Hashable, Sendable {
     /// - Parameters:
     ///   - offset: The offset.
     ///   - log: What the leader says now.
-    ///   - oldestBefore: The log's oldest offset as it was last heard of before; nil: never.
+    ///   - oldestBefore: The log's oldest offset as last known before; nil: unknown.
     ///   - policy: What the operator wants.
     public init(_ offset: Offset, in log: Range<Int64>, oldestBefore: Int64?, _ policy: Policy) {
         self.offset = offset

@@ -302,7 +302,7 @@ struct PartitionLedgers: Sendable {
         metadataLimit = min(metadataLimit, longestMetadata) / 2
     }
 
-    /// Kafka takes no commit of these partitions, whatever it takes of others.
+    /// Kafka refuses commits of these partitions, even if it accepts others.
     ///
     /// Theirs are repeated with growing delays. `commitFinished` follows.
     mutating func commitRefused(_ refused: [PartitionID], now: Instant) {

@@ -40,8 +40,8 @@ enum ValidateCommand {
             0: "Every line is valid.",
             1: "A line is invalid.",
             2: """
-            Not everything was checked: the file cannot be read, the schema was refused, or \
-            standard output cannot be written to.
+            Not everything was checked: the file cannot be read or has no line, the schema was \
+            refused, or standard output cannot be written to.
             """,
         ]
     ) { arguments in
@@ -135,6 +135,7 @@ enum ValidateCommand {
         }
         progress.erase()
         Console.complain(run.summary.text)
+        guard run.summary.lines > 0 else { Console.end(.unchecked) }
         Console.end(run.summary.invalidLines == 0 ? .success : .failure)
     }
 

@@ -357,6 +357,17 @@ def test_what_cannot_be_checked_is_another_exit_code(tmp_path):
         assert word in error, (arguments, error)
 
 
+@pytest.mark.parametrize("text", [b"", b"\n \n"])
+def test_an_input_without_a_line_is_no_success(text, tmp_path):
+    """Such as of tests that have stopped writing events, or of a jq that failed."""
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(text)
+    for name, given in ((file, b""), ("-", text)):
+        status, results, error = validate(name, text=given)
+        assert (status, results) == (2, [])
+        assert "nothing was checked: the input has no line" in error
+
+
 # Any schema
 
 

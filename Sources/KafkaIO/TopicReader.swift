@@ -9,7 +9,8 @@ public final class TopicReader {
         case beginning
         /// What is written from now on.
         case end
-        /// The first record of each partition that is as new as that, and what follows it.
+        /// The first record of each partition that is as new as that, and what follows it; where the
+        /// cluster finds no record by its time, the beginning.
         case time(Timestamp)
         /// Where another reader of the topic stopped; a partition that it had not read begins at its
         /// beginning.
@@ -24,6 +25,8 @@ public final class TopicReader {
     /// Those that have been read to an end.
     private var ended: Set<PartitionID> = []
     private var lastingTrouble = LastingTrouble()
+    /// It was to begin at a time, and the cluster, which has records, finds none by its time.
+    public private(set) var isWithoutTimes = false
 
     /// Asks the cluster for the topic's partitions and starts reading them.
     ///
@@ -147,15 +150,23 @@ public final class TopicReader {
                 list.append(partition, offset: next ?? Int64(RD_KAFKA_OFFSET_BEGINNING))
             }
         case .time(let time):
-            let times = PartitionList(capacity: partitionCount)
-            for partition in partitions { times.append(partition, offset: time.milliseconds) }
             // Asked for first, or what is written meanwhile would be in neither answer.
-            let ends = try partitions.map { partition throws(KafkaError) in
-                try client.watermarks(of: partition, deadline: deadline).upperBound
+            let held = try partitions.map { partition throws(KafkaError) in
+                try client.watermarks(of: partition, deadline: deadline)
             }
-            let found = try client.offsets(of: times, deadline: deadline)
-            for (partition, end) in zip(partitions, ends) {
-                list.append(partition, offset: found[partition] ?? end)
+            let found = try client.offsets(of: partitions, since: time, deadline: deadline)
+            isWithoutTimes = found.isEmpty && held.contains { !$0.isEmpty }
+            if isWithoutTimes {
+                let everything = Timestamp(milliseconds: 0)
+                isWithoutTimes = try client.offsets(
+                    of: partitions,
+                    since: everything,
+                    deadline: deadline
+                ).isEmpty
+            }
+            for (partition, held) in zip(partitions, held) {
+                let start = isWithoutTimes ? held.lowerBound : held.upperBound
+                list.append(partition, offset: found[partition] ?? start)
             }
         }
         let code = unsafe rd_kafka_assign(client.raw, list.raw)
@@ -164,13 +175,17 @@ public final class TopicReader {
 }
 
 extension ClientHandle {
-    /// The first offsets at or after times, which stand where the list's offsets would.
+    /// The first offsets at or after a time.
     ///
     /// A partition without a record that is so new is left out.
     fileprivate func offsets(
-        of times: borrowing PartitionList,
+        of partitions: [TopicPartition],
+        since time: Timestamp,
         deadline: Duration
     ) throws(KafkaError) -> [TopicPartition: Int64] {
+        // The times stand where the list's offsets would.
+        let times = PartitionList(capacity: partitions.count)
+        for partition in partitions { times.append(partition, offset: time.milliseconds) }
         let code = unsafe rd_kafka_offsets_for_times(
             raw,
             times.raw,

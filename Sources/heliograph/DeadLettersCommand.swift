@@ -162,13 +162,13 @@ private enum DeadLetterSelection {
     )
     private static let since = Option.optional(
         "since",
-        time,
-        help: "Only dead letters written at or after this time (RFC 3339)."
+        .moment,
+        help: "Only dead letters written since then: a duration ago, or an RFC 3339 time."
     )
     private static let until = Option.optional(
         "until",
-        time,
-        help: "Only dead letters written before this time (RFC 3339)."
+        .moment,
+        help: "Only dead letters written before then: a duration ago, or an RFC 3339 time."
     )
     private static let partition = Option.optional(
         "partition",
@@ -193,12 +193,6 @@ private enum DeadLetterSelection {
         "limit",
         .integer(1...Int.max),
         help: "Stop after this many."
-    )
-
-    private static let time = ValueType<Timestamp>(
-        "TIME",
-        expected: "a time such as 2026-01-31T08:00:00Z",
-        read: DeadLetterFilter.time
     )
 
     static func filter(_ arguments: Arguments) throws(UsageError) -> DeadLetterFilter {

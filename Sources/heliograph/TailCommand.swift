@@ -43,12 +43,17 @@ enum TailCommand {
         do {
             let tail = try OutcomeTail(
                 configuration,
-                from: arguments[since] ?? (follows ? .now : .beginning),
+                from: arguments[since].map(OutcomeTail.Start.time) ?? (follows ? .now : .beginning),
                 filter: OutcomeSelection.filter(arguments)
             )
             // Not before: a broker that is silent keeps the lines above for minutes, in which
             // nobody looks at a request to end.
             Interruption.watch()
+            if tail.isWithoutTimes {
+                Console.complain(
+                    "this Kafka finds no records by their time; --since reads from the beginning"
+                )
+            }
             if follows { Console.complain("following \(configuration.results.topic)") }
             let count = try show(tail, arguments)
             let unreadable = tail.unreadableCount
@@ -65,11 +70,7 @@ enum TailCommand {
 
     private static let since = Option.optional(
         "since",
-        ValueType(
-            "TIME",
-            expected: "a duration such as 15m, or a time such as 2026-01-31T08:00:00Z",
-            read: { OutcomeTail.Start(since: $0) }
-        ),
+        .moment,
         help: "Start there instead of now: a duration ago, such as 15m, or an RFC 3339 time."
     )
     private static let noFollow = Option.flag(

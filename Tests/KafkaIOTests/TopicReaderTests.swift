@@ -92,4 +92,25 @@ import Vocabulary
         #expect(texts == Set((0..<60).map { "\($0)" }))
         #expect(Set(records.map(\.partition)).count == 3)
     }
+
+    /// librdkafka's mock cluster answers no question about times.
+    @Test func `A reader from a time reads all where the cluster finds nothing by its time`() throws
+    {
+        let topic = try SharedCluster.freshTopic(partitions: 2)
+        let wakeup = WakeUp()
+        let ofNone = try self.reader(of: topic, from: .time(Timestamp(milliseconds: 1)), wakeup)
+        defer { ofNone.destroyAside() }
+        #expect(!ofNone.isWithoutTimes, "there is nothing to find")
+        try Source().fill(topic, count: 20)
+        let reader = try self.reader(of: topic, from: .time(Timestamp(milliseconds: 1)), wakeup)
+        defer { reader.destroyAside() }
+        #expect(reader.isWithoutTimes)
+        var records: [Record] = []
+        try turn(wakeup) {
+            reader.hasReachedEnd
+        } poll: {
+            try reader.poll(budget: 7, into: &records)
+        }
+        #expect(records.count == 20)
+    }
 }

@@ -171,6 +171,8 @@ def test_filters_choose(bed):
     assert chosen(*at) == {ids[1]}
     assert chosen("--since", "2001-01-01T00:00:00Z") == set(ids)
     assert chosen("--until", "2001-01-01T00:00:00Z") == set()
+    assert chosen("--since", "1h") == set(ids)
+    assert chosen("--until", "1h") == set()
     assert len(chosen("--limit", 2)) == 2
     for wrong in (("--since", "yesterday"), ("--offset", "1"), ("--limit", "0")):
         assert bed.command("list", *wrong).code == 64
@@ -288,7 +290,7 @@ def test_an_interrupted_replay_is_gone_on_with(bed, signal_number):
     copies = [record(new_event(), headers=headers) for _ in range(200)]
     bed.kafka.produce(bed.bench.topics.dead_letters, copies)
     with running_command(
-        bed.folder, bed.settings(), "dead-letters", "replay", "--rate", "50/s"
+        bed.folder, bed.settings(), "dead-letters", "replay", "--rate", "50/s", "--since", "1h"
     ) as child:
         bed.kafka.wait_for_count(source, 20, 30, child)
         child.send(signal_number)
@@ -296,13 +298,13 @@ def test_an_interrupted_replay_is_gone_on_with(bed, signal_number):
     last = child.lines("stderr")[-1]
     told = re.fullmatch(
         r"heliograph: interrupted: (\d+) dead letters replayed, 0 failed; "
-        r"to go on, repeat the command with --from (\S+)",
+        r"to go on, repeat the command with --from (\S+) --since (\S+Z)",
         last,
     )
     assert told, last
     # The total is exact: what was in flight is counted.
     assert bed.kafka.count(source) == int(told[1]) < 200
-    rest = bed.command("replay", "--from", told[2])
+    rest = bed.command("replay", "--from", told[2], "--since", told[3])
     assert rest.code == 0, rest.said
     assert f"{200 - int(told[1])} of {200 - int(told[1])} dead letters replayed" in rest.said
     keys = collections.Counter(message.key() for message in bed.kafka.read_all(source))

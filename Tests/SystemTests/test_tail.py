@@ -14,7 +14,7 @@ import yaml
 
 from harness.deadlines import eventually
 from harness.events import new_event, record
-from harness.kafka import Written
+from harness.kafka import Written, real_cluster
 from harness.processes import LEASH, Child, built_binary, clean_environment
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -22,6 +22,7 @@ DEAD = "dead0000" + "5e" * 28
 FIRST, SECOND = (prefix + "00" * 28 for prefix in ("a11ce001", "a11ce002"))
 APP, OTHER = "com.example.News", "com.example.Chat"
 STATUS = {"accepted": 200, "rejected": 400, "unregistered": 410}
+NO_TIMES = b"finds no records by their time"
 STEERING = "\x1b[2Jgone\n\x9b2Janother line\u202e"
 
 
@@ -144,6 +145,19 @@ def test_it_begins_at_a_time(bed):
     late = bed.kafka.read_all(bed.topic)[1].timestamp()[1]
     moment = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(late // 1000))}.{late % 1000:03}Z"
     assert bed.events("--since", moment) == ["late", "later"]
+    assert NO_TIMES not in bed.read("--since", moment).stderr
+
+
+@pytest.mark.skipif(real_cluster() is not None, reason="a real cluster finds records by their time")
+def test_a_kafka_without_times_is_read_from_the_beginning(
+    expiring_broker, simulators, benches, tmp_path
+):
+    bed = Bed(expiring_broker, simulators, benches, tmp_path)
+    assert NO_TIMES not in bed.read("--since", "1h").stderr
+    bed.write([outcome("one"), outcome("two")])
+    assert bed.events("--since", "1h") == ["one", "two"]
+    assert bed.events("--since", "2100-01-01T00:00:00Z") == []
+    assert NO_TIMES in bed.read("--since", "1h").stderr
 
 
 def test_lines_tell_everything_but_the_token(bed):

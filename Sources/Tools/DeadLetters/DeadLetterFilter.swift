@@ -20,11 +20,6 @@ package struct DeadLetterFilter: Hashable, Sendable {
 
     package init() {}
 
-    /// Reads a time of the command line, RFC 3339.
-    package static func time(_ text: String) -> Timestamp? {
-        Timestamp(rfc3339: Array(text.utf8)[...])
-    }
-
     func admits(_ letter: DeadLetter) -> Bool {
         admits(letter.record.timestamp)
             && (reasons.isEmpty || letter.facts.reason.map(reasons.contains) == true)

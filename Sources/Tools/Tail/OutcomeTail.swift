@@ -1,6 +1,5 @@
 package import Configuration
 import Credentials
-import EventCodec
 import KafkaIO
 package import Log
 import SystemIO
@@ -14,18 +13,6 @@ package final class OutcomeTail {
         case beginning
         case now
         case time(Timestamp)
-
-        /// Reads a time of the command line: RFC 3339, or a duration before now.
-        package init?(since text: String) {
-            if let time = Timestamp(rfc3339: Array(text.utf8)[...]) {
-                self = .time(time)
-            } else if let ago = DurationText.parse(text) {
-                let now = SystemClock.wallClock.milliseconds
-                self = .time(Timestamp(milliseconds: max(0, now - ago.milliseconds)))
-            } else {
-                return nil
-            }
-        }
     }
 
     /// Records taken from Kafka at once.
@@ -36,6 +23,7 @@ package final class OutcomeTail {
     private let topic: KafkaTopic
     private let filter: OutcomeFilter
     private let key: FingerprintKey?
+    private let since: Timestamp?
     private var records: [Record] = []
     /// Records that are no outcomes.
     package private(set) var unreadableCount = 0
@@ -60,6 +48,7 @@ package final class OutcomeTail {
         }
         topic = configuration.results.topic
         self.filter = filter
+        since = if case .time(let time) = start { time } else { nil }
         waiter = try CommandWaiter()
         do throws(KafkaError) {
             reader = try TopicReader(
@@ -81,6 +70,9 @@ package final class OutcomeTail {
         reader.trouble.map { ServiceError(text: "results.topic: '\(topic)' cannot be read: \($0)") }
     }
 
+    /// Kafka has records and finds none by its time, so all of them are read.
+    package var isWithoutTimes: Bool { reader.isWithoutTimes }
+
     /// Everything was seen that the topic held when its partitions' ends were reached first.
     package var hasReachedEnd: Bool { reader.hasReachedEnd }
 
@@ -96,7 +88,7 @@ package final class OutcomeTail {
         }
         let partitions = reader.partitions
         var outcomes: [TailedOutcome] = []
-        for record in records {
+        for record in records where !isTooOld(record) {
             let place = partitions[record.partition]
             guard let outcome = TailedOutcome(record, at: place, key: key) else {
                 unreadableCount += 1
@@ -105,6 +97,11 @@ package final class OutcomeTail {
             if filter.admits(outcome) { outcomes.append(outcome) }
         }
         return outcomes
+    }
+
+    private func isTooOld(_ record: Record) -> Bool {
+        guard reader.isWithoutTimes, let since, let time = record.timestamp else { return false }
+        return time < since
     }
 
     /// Until something arrives, a signal comes, or a second has passed.

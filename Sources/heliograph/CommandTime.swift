@@ -1,0 +1,14 @@
+import Commands
+import Tools
+import Vocabulary
+
+extension ValueType<Timestamp> {
+    /// A point in time, as `--since` and `--until` take it.
+    static var moment: Self {
+        Self(
+            "TIME",
+            expected: "a duration such as 15m, or a time such as 2026-01-31T08:00:00Z",
+            read: { Timestamp(commandLine: $0) }
+        )
+    }
+}

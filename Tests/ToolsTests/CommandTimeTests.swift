@@ -1,0 +1,23 @@
+import Testing
+import Tools
+import Vocabulary
+
+@Suite struct CommandTimeTests {
+    /// It is 08:00 on 2026-01-31 in UTC.
+    private static let now = Timestamp(milliseconds: 1_769_846_400_000)
+
+    @Test(arguments: [
+        ("2026-01-31T08:00:00Z", 1_769_846_400_000),
+        ("2026-01-31T09:00:00.001+01:00", 1_769_846_400_001),
+        ("0s", 1_769_846_400_000), ("15m", 1_769_845_500_000), ("24h", 1_769_760_000_000),
+        ("900000h", 0),
+    ])
+    func `a time, or a duration before now`(text: String, milliseconds: Int64) {
+        #expect(Timestamp(commandLine: text, now: Self.now)?.milliseconds == milliseconds)
+    }
+
+    @Test(arguments: ["", "yesterday", "15", "-15m", "1.5h", "2026-01-31", "15m ago"])
+    func `anything else is refused`(text: String) {
+        #expect(Timestamp(commandLine: text, now: Self.now) == nil)
+    }
+}

@@ -32,6 +32,8 @@ import CRdkafka
         wakeup: Int32?
     ) throws(KafkaError) {
         security = configuration.security
+        // A trial connects to nothing.
+        if wakeup != nil { configuration.noteWorkingAddresses() }
         let raw = unsafe try configuration.makeClient(type)
         unsafe self.raw = raw
         self.wakeup = wakeup ?? -1
@@ -100,7 +102,11 @@ import CRdkafka
         guard error.isOfConnection, let trouble = ConnectionTrouble(error.text) else {
             return error
         }
-        let line = trouble.line(security, certificateError: certificateError)
+        let line = trouble.line(
+            security,
+            certificateError: certificateError,
+            hasWorked: WorkingAddresses.contains(trouble.address)
+        )
         return KafkaError(code: error.code, text: line)
     }
 

@@ -40,7 +40,7 @@ public struct ConnectionTrouble {
     }
 
     /// Host and port.
-    private let address: String
+    let address: String
     /// The address is one that a broker told, not one of `bootstrap.servers`.
     private let isAdvertised: Bool
     private let said: String
@@ -70,14 +70,23 @@ public struct ConnectionTrouble {
     ///   - security: the client's.
     ///   - certificateError: what OpenSSL has against the broker's certificate (x509_vfy.h), if it
     ///     said so before.
+    ///   - hasWorked: a connection to the address was in use before.
     /// - Returns: one line without an end.
-    public func line(_ security: Security, certificateError: Int?) -> String {
+    public func line(
+        _ security: Security,
+        certificateError: Int?,
+        hasWorked: Bool
+    ) -> String {
         let cause =
             cause(ofPlainText: security) ?? cause(ofTLS: security, certificateError)
             ?? cause(ofLogin: security)
         if let cause { return "\(address): \(cause)" }
         let reach = said.replacing("Connect to ipv4#\(address) failed: ", with: "")
             .replacing("Connect to ipv6#\(address) failed: ", with: "")
+        if hasWorked {
+            return
+                "\(address): \(reach); this address worked before, so the broker is probably down"
+        }
         return isAdvertised
             ? "\(address): \(reach); this address comes from the broker's advertised.listeners, which"
                 + " must be reachable from here"

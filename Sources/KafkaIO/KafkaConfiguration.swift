@@ -125,6 +125,12 @@ import CRdkafka
         hasInterceptor = true
     }
 
+    /// Has the brokers' addresses noted that connections work to.
+    mutating func noteWorkingAddresses() {
+        unsafe WorkingAddresses.listen(to: raw)
+        hasInterceptor = true
+    }
+
     /// Creates the client instance; from here on librdkafka owns the properties.
     consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
         let conf = unsafe raw

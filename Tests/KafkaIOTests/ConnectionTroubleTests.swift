@@ -1,8 +1,11 @@
+import EmbeddedKafka
 import KafkaIO
+import TestThreads
 import Testing
+import Vocabulary
 
 /// The texts are those that librdkafka 2.0.2 gave against Apache Kafka 3.9.2.
-@Suite struct ConnectionTroubleTests {
+@Suite(.ownThread) struct ConnectionTroubleTests {
     private static let plain = ConnectionTrouble.Security()
     private static let tls = ConnectionTrouble.Security(usesTLS: true)
     private static let mutual = ConnectionTrouble.Security(usesTLS: true, hasCertificate: true)
@@ -150,8 +153,34 @@ import Testing
         line: String
     ) throws {
         let trouble = try #require(ConnectionTrouble(said))
-        let told = trouble.line(security, certificateError: certificateError)
+        let told = trouble.line(
+            security,
+            certificateError: certificateError,
+            hasWorked: false
+        )
         #expect(told == "127.0.0.1:9: \(line)")
+    }
+
+    @Test(arguments: ["1", "bootstrap"])
+    func `an address that worked before is not blamed`(broker: String) throws {
+        let said = "127.0.0.1:9/\(broker): Connect to ipv4#127.0.0.1:9 failed: Connection refused"
+        let trouble = try #require(ConnectionTrouble(said))
+        let told = trouble.line(Self.plain, certificateError: nil, hasWorked: true)
+        let hint = "this address worked before, so the broker is probably down"
+        #expect(told == "127.0.0.1:9: Connection refused; \(hint)")
+    }
+
+    @Test func `what a broker that has gone is blamed for is not its address`() throws {
+        let kafka = try EmbeddedKafka(brokers: 1)
+        let topic = KafkaTopic("notifications")
+        try kafka.createTopic(topic, partitions: 1)
+        try Source(servers: kafka.bootstrapServers).fill(topic, count: 1)
+        let member = try Member(group: "g", topic: topic, servers: kafka.bootstrapServers)
+        try member.turn { !member.records.isEmpty }
+        kafka.setBroker(1, isUp: false)
+        try member.turn { member.failures.contains { $0.text.contains("refused") } }
+        let told = member.failures.map(\.text).filter { $0.contains("refused") }
+        #expect(told.allSatisfy { $0.contains("worked before") }, "\(told)")
     }
 
     @Test(arguments: ["1/1 brokers are down", "Local: Timed out", ""])

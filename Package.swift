@@ -211,7 +211,7 @@ let package = Package(
         tests("VocabularyTests", ["Vocabulary", "CSHA1"]),
         tests("JSONTests", ["JSON"]),
         tests("JSONSchemaTests", ["JSONSchema", "JSON", "CFiles"]),
-        tests("EventCodecTests", ["EventCodec", "JSONSchema", "Vocabulary", "JSON"]),
+        tests("EventCodecTests", ["EventCodec", "JSONSchema", "Vocabulary", "JSON", "APNsRules"]),
         tests("APNsRulesTests", ["APNsRules", "Vocabulary"]),
         tests("ConnectionPoolTests", ["ConnectionPool", "Vocabulary"]),
         tests("DeliveryTests", ["Delivery", "Vocabulary", "APNsRules", "ConnectionPool"]),

@@ -11,7 +11,7 @@ import Vocabulary
     private func outcome(
         _ kind: OutcomeKind,
         full: Bool,
-        reason: Reason = .apns(.badDeviceToken)
+        reason: Reason? = nil
     ) -> Outcome {
         let status: Int? =
             switch kind {
@@ -22,15 +22,17 @@ import Vocabulary
             case .invalid, .suppressed, .duplicate: nil
             }
         let isDecidedByAPNs = [.accepted, .unregistered, .rejected].contains(kind)
+        let usual = isDecidedByAPNs ? .apns(.badDeviceToken) : OutcomeRules.reasons(of: kind).last
         return Outcome(
             kind: kind,
-            reason: kind == .accepted ? nil : reason,
+            reason: kind == .accepted ? nil : reason ?? usual,
             decidedBy: isDecidedByAPNs ? .apns : .heliograph,
+            tokenAction: kind == .unregistered ? .remove : .keep,
             subject: full ? fullSubject : OutcomeSubject(ofEvent: nil),
             credential: full ? "c" : nil,
             httpStatus: status,
             apnsUniqueID: full ? "u" : nil,
-            unregisteredAt: full ? Timestamp(milliseconds: 5) : nil,
+            unregisteredAt: full || kind == .suppressed ? Timestamp(milliseconds: 5) : nil,
             violations: full || kind == .invalid
                 ? [Violation(instanceLocation: "/a", keywordLocation: "/b", message: "c")] : [],
             receivedAt: Timestamp(milliseconds: 1_000),
@@ -71,11 +73,8 @@ import Vocabulary
     }
 
     @Test func `every outcome keeps to its schema, whatever its reason`() throws {
-        let reasons =
-            APNsReason.allCases.map(Reason.apns) + LocalReason.allCases.map(Reason.local)
-            + [.unknownAPNs("New \"one\"")]
         for kind in OutcomeKind.allCases {
-            for reason in reasons {
+            for reason in OutcomeRules.reasons(of: kind) {
                 #expect(
                     try violations(outcome(kind, full: true, reason: reason)) == [],
                     "\(kind) \(reason.text)"
@@ -87,14 +86,23 @@ import Vocabulary
     @Test func `every part of the subject keeps to the schema`() throws {
         for pushType in PushType.allCases {
             for environment in APNsEnvironment.allCases {
-                for action in TokenAction.allCases {
-                    var outcome = outcome(.rejected, full: true)
-                    outcome.subject.pushType = pushType
-                    outcome.subject.environment = environment
-                    outcome.tokenAction = action
-                    #expect(try violations(outcome) == [])
-                }
+                var outcome = outcome(.rejected, full: true)
+                outcome.subject.pushType = pushType
+                outcome.subject.environment = environment
+                #expect(try violations(outcome) == [])
             }
+        }
+    }
+
+    @Test(arguments: OutcomeKind.allCases)
+    func `the schema admits the token actions that the kind can have, and no other`(
+        kind: OutcomeKind
+    ) throws {
+        for action in TokenAction.allCases {
+            var outcome = outcome(kind, full: true)
+            outcome.tokenAction = action
+            let isAdmitted = try violations(outcome).isEmpty
+            #expect(isAdmitted == OutcomeRules.tokenActions(of: kind).contains(action), "\(action)")
         }
     }
 

@@ -1,3 +1,4 @@
+import APNsRules
 public import EventCodec
 import Foundation
 import JSON
@@ -116,6 +117,49 @@ extension EmbeddedSchema: CustomTestStringConvertible {
                     Issue.record("\(example.name) is an event")
                 }
             }
+        }
+    }
+
+    /// A reader tests against these.
+    @Test func `an example of an outcome says what the tables of reasons say`() throws {
+        for example in try SchemaExample.all(of: .notificationOutcomeV1, "valid") {
+            let value = try JSONValue.parse(example.text)
+            func text(_ name: String) -> String? { value[name]?.string }
+            let kind = try #require(text("outcome").flatMap(OutcomeKind.init))
+            let action = try #require(text("token_action").flatMap(TokenAction.init))
+            let reason = text("reason").map { Reason(recorded: $0) }
+            var actions = OutcomeRules.tokenActions(of: kind)
+            if text("decided_by") == "apns", case .integer(let status)? = value["http_status"] {
+                let isBroadcast = text("channel_id") != nil
+                let verdict = Verdict.classify(
+                    status: Int(status),
+                    reason: reason,
+                    kind: isBroadcast ? .broadcast : .device
+                )
+                #expect(verdict.disposition.outcome == kind, "\(example.name)")
+                actions = [verdict.tokenAction]
+                if verdict.tokenAction != .keep { actions.insert(.hold) }
+            } else {
+                let reasons = OutcomeRules.reasons(of: kind)
+                #expect(reason.map(reasons.contains) == true, "\(example.name)")
+            }
+            #expect(actions.contains(action), "\(example.name)")
+        }
+    }
+
+    @Test func `an example of a token status says what the tables of reasons say`() throws {
+        for example in try SchemaExample.all(of: .tokenStatusV1, "valid") {
+            let value = try JSONValue.parse(example.text)
+            let reason = try #require(value["reason"]?.string.map { Reason(recorded: $0) })
+            let verdicts = ReasonTable.rows.filter { $0.reason?.rawValue == reason.text }
+            let verdict = try #require(verdicts.first?.verdict, "\(example.name)")
+            let kind = try #require(verdict.disposition.outcome)
+            #expect(value["status"]?.string == kind.tokenStatus(reason), "\(example.name)")
+            let action = value["token_action"]?.string
+            #expect(
+                [verdict.tokenAction, .hold].contains { $0.rawValue == action },
+                "\(example.name)"
+            )
         }
     }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 	"time"
 
 	"example.com/producer/events"
@@ -61,7 +62,7 @@ const (
 type sender func(context.Context, events.Record) error
 
 func publish(ctx context.Context, send sender) error {
-	occurredAt := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	occurredAt := time.Now()
 	notifications := []interface {
 		Record(topic string) (events.Record, error)
 	}{
@@ -79,7 +80,7 @@ func publish(ctx context.Context, send sender) error {
 			},
 			Environment:       events.Production,
 			Priority:          events.Immediate,
-			Expiration:        events.ExpiresAt(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)),
+			Expiration:        events.ExpiresAt(occurredAt.AddDate(0, 0, 1)),
 			CollapseID:        "order-4711",
 			APNsID:            "123e4567-e89b-12d3-a456-426614174000",
 			TokenRegisteredAt: time.Date(2025, 10, 9, 8, 53, 20, 0, time.UTC).UnixMilli(),
@@ -95,7 +96,7 @@ func publish(ctx context.Context, send sender) error {
 		},
 		events.Notification[ring]{
 			ID:          "call-17",
-			DeviceToken: device,
+			DeviceToken: strings.ToUpper(device),
 			Topic:       app + ".voip",
 			PushType:    events.VoIP,
 			Payload:     ring{Call: call{From: "Zoë"}},

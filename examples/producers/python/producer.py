@@ -24,6 +24,7 @@ DEVICE = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
 
 def samples() -> list[tuple[str, Event]]:
     """Topics and their events."""
+    now = datetime.datetime.now(UTC)
     shipped = NotificationEvent(
         id="order-4711-shipped",
         device_token=DEVICE,
@@ -38,13 +39,13 @@ def samples() -> list[tuple[str, Event]]:
         },
         environment="production",
         priority=10,
-        expiration=epoch_seconds(datetime.datetime(2030, 1, 1, tzinfo=UTC)),
+        expiration=epoch_seconds(now + datetime.timedelta(days=1)),
         collapse_id="order-4711",
         apns_id="123e4567-e89b-12d3-a456-426614174000",
         token_registered_at=epoch_milliseconds(
             datetime.datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC)
         ),
-        occurred_at=datetime.datetime(2026, 1, 31, 12, 0, tzinfo=UTC),
+        occurred_at=now,
         metadata={"tenant": "a"},
     )
     refresh = NotificationEvent(
@@ -56,7 +57,7 @@ def samples() -> list[tuple[str, Event]]:
     )
     call = NotificationEvent(
         id="call-17",
-        device_token=DEVICE,
+        device_token=DEVICE.upper(),
         topic="com.example.MyApp.voip",
         push_type=PushType.VOIP,
         payload={"call": {"from": "Zoë", "has_video": False}},
@@ -77,7 +78,7 @@ def samples() -> list[tuple[str, Event]]:
         environment="production",
         priority=10,
         apns_request_id="123e4567-e89b-12d3-a456-426614174000",
-        occurred_at=datetime.datetime(2026, 1, 31, 12, 0, tzinfo=UTC),
+        occurred_at=now,
         metadata={"tenant": "a"},
     )
     notifications = [("notifications", event) for event in (shipped, refresh, call)]

@@ -93,7 +93,7 @@ type Broadcast[Payload any] struct {
 // Record is what goes to Kafka.
 type Record struct {
 	Topic string
-	// Key is the device token or the channel ID: their events keep their order.
+	// Key is the device token in lower case or the channel ID: their events keep their order.
 	Key   string
 	Value []byte
 }

@@ -69,6 +69,6 @@ export interface BroadcastEvent<Payload extends object = object> extends Common<
 
 export type Event = NotificationEvent | BroadcastEvent;
 
-/** The record's key: the events of a device, or of a channel, keep their order. */
+/** The record's key, a token in lower case: the events of a device, or of a channel, keep their order. */
 export const keyOf = (event: Event): string =>
   "device_token" in event ? event.device_token.toLowerCase() : event.channel_id;

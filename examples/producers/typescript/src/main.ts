@@ -29,7 +29,7 @@ export async function publish(producer: Producer, topic: string, events: Event[]
 }
 
 const device = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0";
-const occurredAt = new Date("2026-01-31T12:00:00Z");
+const occurredAt = new Date();
 
 const shipped: NotificationEvent = {
   id: "order-4711-shipped",
@@ -45,7 +45,7 @@ const shipped: NotificationEvent = {
   },
   environment: "production",
   priority: 10,
-  expiration: expiresAt(new Date("2030-01-01T00:00:00Z")),
+  expiration: expiresAt(new Date(occurredAt.getTime() + 24 * 60 * 60 * 1000)),
   collapse_id: "order-4711",
   apns_id: "123e4567-e89b-12d3-a456-426614174000",
   token_registered_at: epochMilliseconds(new Date("2025-10-09T08:53:20Z")),
@@ -67,7 +67,7 @@ interface Ring {
 
 const call: NotificationEvent<Ring> = {
   id: "call-17",
-  device_token: device,
+  device_token: device.toUpperCase(),
   topic: "com.example.MyApp.voip",
   push_type: "voip",
   payload: { call: { from: "Zoë", has_video: false } },

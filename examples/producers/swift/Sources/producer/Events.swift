@@ -44,7 +44,7 @@ struct RegistrationTime: Encodable, Sendable {
 
 /// What a record of one of Heliograph's sources holds.
 protocol Event: Encodable, Sendable {
-    /// The record's key: the events of a device, or of a channel, keep their order.
+    /// The record's key, a token in lower case: the events of a device, or of a channel, keep their order.
     var key: String { get }
 }
 

@@ -73,7 +73,7 @@ struct Goal: Encodable {
 }
 
 let device = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
-let occurredAt = try Date("2026-01-31T12:00:00Z", strategy: .iso8601)
+let occurredAt = Date()
 let identifier = UUID(uuidString: "123e4567-e89b-12d3-a456-426614174000")
 let sender = Printer()
 
@@ -92,7 +92,7 @@ try await sender.send(
         ),
         environment: .production,
         priority: .immediate,
-        expiration: .at(Date("2030-01-01T00:00:00Z", strategy: .iso8601)),
+        expiration: .at(occurredAt.addingTimeInterval(24 * 60 * 60)),
         collapseID: "order-4711",
         apnsID: identifier,
         tokenRegisteredAt: RegistrationTime(date: Date("2025-10-09T08:53:20Z", strategy: .iso8601)),
@@ -114,7 +114,7 @@ try await sender.send(
 try await sender.send(
     NotificationEvent(
         id: "call-17",
-        deviceToken: device,
+        deviceToken: device.uppercased(),
         target: .topic("com.example.MyApp.voip"),
         pushType: .voip,
         payload: Ring(call: .init(from: "Zoë", hasVideo: false)),

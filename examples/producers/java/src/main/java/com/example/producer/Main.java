@@ -5,9 +5,11 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
@@ -54,7 +56,7 @@ public final class Main {
     record Goal(MatchAps aps) {}
 
     static List<Addressed> samples() {
-        Instant occurredAt = Instant.parse("2026-01-31T12:00:00Z");
+        Instant occurredAt = Instant.now();
         Map<String, String> metadata = Map.of("tenant", "a");
         String identifier = "123e4567-e89b-12d3-a456-426614174000";
         Event shipped =
@@ -71,7 +73,7 @@ public final class Main {
                                 4711),
                         Environment.PRODUCTION,
                         Priority.IMMEDIATE,
-                        Instant.parse("2030-01-01T00:00:00Z").getEpochSecond(),
+                        occurredAt.plus(Duration.ofDays(1)).getEpochSecond(),
                         "order-4711",
                         identifier,
                         Instant.parse("2025-10-09T08:53:20Z").toEpochMilli(),
@@ -89,7 +91,7 @@ public final class Main {
                                 APP + ".voip",
                                 PushType.VOIP,
                                 "call-17",
-                                DEVICE,
+                                DEVICE.toUpperCase(Locale.ROOT),
                                 new Ring(new Call("Zoë", false)))
                         .withExpiration(Event.SEND_ONCE);
         Event goal =

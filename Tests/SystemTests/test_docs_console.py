@@ -7,22 +7,28 @@ line, and alone on a line for any lines. A command without output has to succeed
 
 import copy
 import functools
+import json
 import os
 import pathlib
 import re
 import signal
+import sqlite3
 import subprocess
+import sys
 import textwrap
 import threading
 
+import confluent_kafka
 import pytest
 import yaml
 
+from harness import contracts
 from harness.certificates import openssl
 from harness.commands import run_command
 from harness.processes import LEASH, ROOT, built_binary, clean_environment
 
 BLOCK = re.compile(r"(?ms)^```(\w+)(?: (\S+))?\n(.*?)^```$")
+HOW_TO = ROOT / "docs" / "how-to"
 MARK = "--- the command has ended with"
 SECONDS_OF_A_PAGE = 180
 
@@ -56,7 +62,9 @@ class Shell:
 
     def __init__(self, folder):
         programs = str(pathlib.Path(built_binary("heliograph")).parent)
-        path = os.pathsep.join([programs, os.environ["PATH"]])
+        # python3 of a page has confluent-kafka, as the reader's.
+        python = str(pathlib.Path(sys.executable).parent)
+        path = os.pathsep.join([programs, python, os.environ["PATH"]])
         self._process = subprocess.Popen(
             [*LEASH, "bash", "--norc"],
             stdin=subprocess.PIPE,
@@ -123,6 +131,247 @@ def test_a_page_shows_what_its_commands_print(clone, page):
                 assert pattern(lines).fullmatch(printed), f"$ {command}\n{printed}"
                 assert lines or code == 0, f"$ {command}\nexit code {code}"
     assert count, "no console block"
+
+
+def files_of(page):
+    """The blocks whose fences name a file."""
+    return {file: text for _, file, text in BLOCK.findall(page.read_text()) if file}
+
+
+def run_python(text, name, **others):
+    """What the module defines; its `__name__` is not "__main__"."""
+    scope = {"__name__": name, **others}
+    exec(compile(text, name, "exec"), scope)  # noqa: S102
+    return scope
+
+
+# The consumer that deletes dead tokens
+
+TOKEN = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+DEAD_SINCE = 1760000000000
+
+
+@pytest.fixture
+def cleanup():
+    """The module of the page, and an empty table of the page's."""
+    files = files_of(HOW_TO / "delete-dead-tokens.md")
+    scope = run_python(files["cleanup.py"], "cleanup")
+    scope["db"] = sqlite3.connect(":memory:")
+    scope["db"].executescript(files["tokens.sql"])
+    return scope
+
+
+def register(db, at=DEAD_SINCE - 1, environment="production"):
+    db.execute("DELETE FROM device_tokens")
+    db.execute(
+        "INSERT INTO device_tokens VALUES (?, ?, 'com.example.MyApp', ?, NULL, NULL)",
+        (TOKEN, environment, at),
+    )
+    db.commit()
+
+
+def state_of(db):
+    [(deleted_at, flag)] = db.execute("SELECT deleted_at, flag FROM device_tokens").fetchall()
+    return (deleted_at is not None, flag)
+
+
+def sample(name, **changes):
+    text = (contracts.EXAMPLES / "notification-outcome.v1" / f"{name}.json").read_text()
+    return json.loads(text) | changes
+
+
+def value_of(document):
+    return None if document is None else json.dumps(document).encode()
+
+
+def status(action, since=DEAD_SINCE):
+    return {
+        "status": "unregistered", "token_action": action, "reason": "Unregistered",
+        "unregistered_at": since, "observed_at": "2025-10-09T08:53:21.000Z",
+    }
+
+
+KEPT, MARKED = (False, None), (True, None)
+LATER = DEAD_SINCE + 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "registered", "expected"),
+    [
+        (sample("valid/unregistered", unregistered_at=DEAD_SINCE), DEAD_SINCE, MARKED),
+        (sample("valid/unregistered", unregistered_at=DEAD_SINCE), LATER, KEPT),
+        (sample("valid/unregistered", device_token=TOKEN.upper()), 0, MARKED),
+        (sample("valid/unregistered-without-time"), 0, MARKED),
+        (sample("valid/unregistered-without-time"), 1 << 60, KEPT),
+        (sample("valid/unregistered-held"), 0, KEPT),
+        (sample("valid/suppressed"), DEAD_SINCE, MARKED),
+        (sample("valid/suppressed"), LATER, KEPT),
+        (sample("valid/accepted"), 0, KEPT),
+        (sample("valid/duplicate"), 0, KEPT),
+        (sample("valid/broadcast"), 0, KEPT),
+        (sample("valid/unreadable"), 0, KEPT),
+        (sample("valid/accepted", a_new_field=1), 0, KEPT),
+        (sample("valid/accepted", token_action="a new one"), 0, KEPT),
+    ],
+)
+def test_the_cleanup_acts_on_outcomes(cleanup, outcome, registered, expected):
+    register(cleanup["db"], registered)
+    for _ in range(2):
+        cleanup["on_outcome"](cleanup["db"], None, value_of(outcome))
+        assert state_of(cleanup["db"]) == expected
+
+
+@pytest.mark.parametrize("environment", ["production", "sandbox"])
+def test_the_cleanup_finds_a_token_of_the_other_environment(cleanup, environment):
+    register(cleanup["db"], environment=environment)
+    outcome = sample("valid/rejected", token_action="check_environment", reason="BadDeviceToken")
+    cleanup["on_outcome"](cleanup["db"], None, value_of(outcome))
+    assert state_of(cleanup["db"]) == (False, "BadDeviceToken in production")
+
+
+def test_no_invalid_sample_deletes_a_token(cleanup):
+    register(cleanup["db"], at=0)
+    files = sorted((contracts.EXAMPLES / "notification-outcome.v1" / "invalid").glob("*.json"))
+    told = []
+    for file in files:
+        outcome = json.loads(file.read_text())
+        if outcome.get("token_action") in ("keep", "hold") and outcome["outcome"] != "suppressed":
+            cleanup["on_outcome"](cleanup["db"], None, value_of(outcome))
+            assert state_of(cleanup["db"]) == KEPT, file.name
+            told.append(file.name)
+    assert told
+    with pytest.raises(ValueError, match="unregistered_at"):
+        outcome = sample("invalid/unregistered-at-text")
+        cleanup["on_outcome"](cleanup["db"], None, value_of(outcome))
+    assert state_of(cleanup["db"]) == KEPT
+
+
+@pytest.mark.parametrize(
+    ("document", "registered", "expected"),
+    [
+        (status("remove"), DEAD_SINCE, MARKED),
+        (status("remove"), LATER, KEPT),
+        (status("remove", None), DEAD_SINCE + 1000, MARKED),
+        (status("remove", None), DEAD_SINCE + 1001, KEPT),
+        (status("hold"), 0, KEPT),
+        (status("check_topic"), 0, (False, "Unregistered in production")),
+    ],
+)
+def test_the_cleanup_acts_on_token_status(cleanup, document, registered, expected):
+    db, key = cleanup["db"], f"com.example.MyApp|production|{TOKEN}".encode()
+    register(db, registered)
+    cleanup["on_token_status"](db, key, value_of(document))
+    assert state_of(db) == expected
+    cleanup["on_token_status"](db, key, None)
+    assert state_of(db) == KEPT
+
+
+class Record:
+    def __init__(self, value, error=None):
+        self.value, self.error = lambda: value, lambda: error
+        self.key = lambda: f"com.example.MyApp|production|{TOKEN}".encode()
+        self.partition = self.offset = lambda: 0
+
+
+class ScriptedConsumer:
+    """Gives records in turn."""
+
+    def __init__(self, records):
+        self._records = iter([None, *records])
+        self.settings, self.stored, self.is_closed = None, [], False
+        self.subscribe = lambda topics: None
+
+    def __call__(self, settings):
+        self.settings = settings
+        return self
+
+    def poll(self, seconds):
+        return next(self._records)
+
+    def store_offsets(self, record):
+        self.stored.append(record)
+
+    def close(self):
+        self.is_closed = True
+
+
+def test_the_cleanup_passes_over_what_it_cannot_read_and_nothing_else(cleanup):
+    db = cleanup["db"]
+    register(db)
+    poison, good = Record(b"no JSON"), Record(value_of(status("remove")))
+    forbidden = confluent_kafka.KafkaError(confluent_kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    consumer = ScriptedConsumer([poison, good, Record(None, forbidden)])
+    cleanup["Consumer"] = consumer
+    with pytest.raises(confluent_kafka.KafkaException):
+        cleanup["run"]("notifications.token-status", cleanup["on_token_status"], db)
+    assert state_of(db) == MARKED
+    assert consumer.stored == [poison, good] and consumer.is_closed
+    # The client itself takes its settings.
+    confluent_kafka.Consumer(consumer.settings).close()
+
+    db.execute("DROP TABLE device_tokens")
+    consumer = cleanup["Consumer"] = ScriptedConsumer([good])
+    with pytest.raises(sqlite3.OperationalError):
+        cleanup["run"]("notifications.token-status", cleanup["on_token_status"], db)
+    assert consumer.stored == []
+
+
+# The producer of one event
+
+
+def test_the_producer_of_the_page_writes_the_page_s_event(empty_broker, tmp_path):
+    page = HOW_TO / "emit-an-event.md"
+    files = files_of(page)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    empty_broker.create("notifications", 4)
+    command = [sys.executable, "emit.py", "event.json"]
+    environment = {**os.environ, "KAFKA": empty_broker.bootstrap_servers}
+
+    def emit(topic):
+        text = files["emit.py"].replace('"notifications"', f'"{topic}"')
+        (tmp_path / "emit.py").write_text(text)
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+        )
+
+    done = emit("notifications")
+    assert done.returncode == 0, done.stderr
+    event = json.loads(files["event.json"])
+    [written] = empty_broker.read_all("notifications")
+    assert written.key().decode() == event["device_token"].lower()
+    assert json.loads(written.value()) == event
+    checked = subprocess.run(
+        [built_binary("heliograph"), "validate", "--payload", "strict", "-"],
+        input=written.value(), capture_output=True, timeout=60,
+    )
+    assert checked.returncode == 0, checked.stdout
+    # What Kafka refuses is no success.
+    assert emit("not a topic").returncode != 0
+
+
+# The check without the command
+
+
+@pytest.mark.parametrize(
+    ("change", "is_valid"),
+    [
+        ({}, True),
+        ({"priority": 4711}, False),
+        ({"payload": {"aps": {"alert": "x", "bagde": 1}}}, False),
+    ],
+)
+def test_the_check_without_the_command_fails_on_what_is_wrong(change, is_valid, tmp_path):
+    files = files_of(HOW_TO / "check-events-in-ci.md")
+    (tmp_path / "schemas").symlink_to(ROOT / "schemas")
+    (tmp_path / "check.py").write_text(files["check.py"])
+    event = json.loads(files_of(HOW_TO / "emit-an-event.md")["event.json"]) | change
+    (tmp_path / "events.ndjson").write_text(json.dumps(event) + "\n")
+    command = [sys.executable, "check.py", "events.ndjson"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode == 0) == is_valid, done.stdout + done.stderr
+    (tmp_path / "events.ndjson").write_text("")
+    assert subprocess.run(command, cwd=tmp_path, timeout=60).returncode != 0
 
 
 def test_a_wrong_output_does_not_match():

@@ -14,7 +14,7 @@ import yaml
 
 from harness.deadlines import eventually
 from harness.events import new_event, record
-from harness.kafka import Written, real_cluster
+from harness.kafka import Written, mock_cluster
 from harness.processes import LEASH, Child, built_binary, clean_environment
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -148,16 +148,14 @@ def test_it_begins_at_a_time(bed):
     assert NO_TIMES not in bed.read("--since", moment).stderr
 
 
-@pytest.mark.skipif(real_cluster() is not None, reason="a real cluster finds records by their time")
-def test_a_kafka_without_times_is_read_from_the_beginning(
-    expiring_broker, simulators, benches, tmp_path
-):
-    bed = Bed(expiring_broker, simulators, benches, tmp_path)
-    assert NO_TIMES not in bed.read("--since", "1h").stderr
-    bed.write([outcome("one"), outcome("two")])
-    assert bed.events("--since", "1h") == ["one", "two"]
-    assert bed.events("--since", "2100-01-01T00:00:00Z") == []
-    assert NO_TIMES in bed.read("--since", "1h").stderr
+def test_a_kafka_without_times_is_read_from_the_beginning(simulators, benches, tmp_path):
+    with mock_cluster() as kafka:
+        bed = Bed(kafka, simulators, benches, tmp_path)
+        assert NO_TIMES not in bed.read("--since", "1h").stderr
+        bed.write([outcome("one"), outcome("two")])
+        assert bed.events("--since", "1h") == ["one", "two"]
+        assert bed.events("--since", "2100-01-01T00:00:00Z") == []
+        assert NO_TIMES in bed.read("--since", "1h").stderr
 
 
 def test_lines_tell_everything_but_the_token(bed):

@@ -11,8 +11,8 @@ extension ReasonTable {
             `heliograph explain REASON` prints one row.
 
             The status of an answer counts first, then its reason. If the reason is unknown, or \
-            comes with a status that is not its own, the table of statuses decides: a 410 always \
-            means `remove`, whatever its reason. APNs always gives a reason when it refuses. A \
+            comes with a status that is not its own, the table of statuses decides: a 410 with a \
+            reason means `remove`, whatever it is. APNs always gives a reason when it refuses. A \
             refusal without one comes from something in between, such as a proxy: it is retried, and \
             says nothing about the token or the credential.
 

@@ -316,7 +316,8 @@ def make_it_a_release(repository):
 def test_a_release_has_all_its_parts(repository, image):
     make_it_a_release(repository)
     name = "registry.example.com/team/heliograph"
-    told = repository.script("release", "--image", name, "--root", image)
+    source = "https://example.com/team/heliograph"
+    told = repository.script("release", "--image", name, "--source", source, "--root", image)
     assert "NOT A RELEASE" not in told
     dist = repository.folder / ".build/dist"
     assert {path.name for path in dist.iterdir()} == {
@@ -330,6 +331,13 @@ def test_a_release_has_all_its_parts(repository, image):
         values = yaml.safe_load(archive.extractfile("heliograph/values.yaml"))
     assert (chart["version"], chart["appVersion"]) == ("1.2.3", "1.2.3")
     assert values["image"]["repository"] == name
+    runbook = f"{source}/blob/v1.2.3/docs/operations.md"
+    assert values["prometheusRule"]["runbookUrl"] == runbook
+    rendered = run(
+        ROOT / ".build/tools/helm", "template", "x", dist / "heliograph-1.2.3.tgz",
+        "--values", ROOT / "helm/heliograph/ci/default-values.yaml", "--set", "prometheusRule.enabled=true",
+    )
+    assert f"runbook_url: {runbook}#heliographabsent" in rendered
 
 
 @pytest.mark.parametrize("mistake", ["tag", "change", "notes", "digest", "image"])

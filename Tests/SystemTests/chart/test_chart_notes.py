@@ -37,6 +37,14 @@ def test_topics_that_nobody_makes_are_listed():
 
 
 @pytest.mark.parametrize(
+    "values, is_warned",
+    [({}, False), ({"enabled": True}, True), ({"enabled": True, "runbookUrl": "https://a.b/c"}, False)],
+)
+def test_alerts_without_a_link_are_warned_of(values, is_warned):
+    assert ("prometheusRule.runbookUrl" in notes(chart.LEAST, {"prometheusRule": values})) == is_warned
+
+
+@pytest.mark.parametrize(
     "values, warnings", [({}, set()), (INLINE, {KEY_WARNING}), (PASSWORD, {PASSWORD_WARNING})]
 )
 def test_secrets_in_the_values_are_warned_of(values, warnings):

@@ -187,6 +187,16 @@ def test_quoted_log_lines_are_written():
     assert not [line for line in quoted if line not in written]
 
 
+def test_quoted_panels_are_on_the_dashboard():
+    """What the runbook quotes with a capital letter is a panel's title, or said by the programs."""
+    text = re.sub(r"(?ms)^ *```.*?^ *```|`[^`]*`", "", section("First steps") + section("Alerts"))
+    quoted = set(re.findall(r'"([A-Z][^"]*)"', re.sub(r"\s+", " ", text)))
+    titles = {panel["title"] for panel in panels()}
+    sources = "\n".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift"))
+    assert len(quoted & titles) > 20
+    assert not [words for words in quoted - titles if words not in sources]
+
+
 def test_dashboard_queries_are_valid(tmp_path):
     file = tmp_path / "rules.yaml"
     records = [{"record": f"query:{n}", "expr": text} for n, text in enumerate(queries())]

@@ -230,6 +230,7 @@ let package = Package(
         tests("YAMLTests", ["YAML"]),
         tests("HTTPServerTests", ["HTTPServer", "HTTP2Peer", "HTTP2IO"]),
         tests("CommandsTests", ["Commands"]),
+        tests("CommandLineTests", ["Commands", "heliograph", "heliograph-lab"]),
         tests(
             "AdminHTTPTests",
             ["AdminHTTP", "HTTPServer", "HTTP2IO", "Telemetry", "Vocabulary"]

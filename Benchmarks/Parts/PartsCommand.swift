@@ -20,7 +20,9 @@ enum PartsCommand {
         let parts = allParts().filter { part in
             arguments[only].map { part.name.contains($0) } ?? true
         }
-        guard !parts.isEmpty else { throw UsageError("no part's name contains that text") }
+        guard !parts.isEmpty else {
+            throw UsageError("--only: matches no part; leave it out to run all")
+        }
         if let count = arguments[count] {
             return InstructionCount.run(parts, repetitions: count)
         }
@@ -35,25 +37,25 @@ enum PartsCommand {
 
     private static let runs = Option.defaulted(
         "runs",
-        .integer(1...Int.max),
+        .integer(1...Int.max, "count"),
         to: 7,
         help: "How many runs each part gets."
     )
     private static let runLength = Option.defaulted(
         "run-length",
-        .integer(1...Int.max, "MILLISECONDS"),
+        .integer(1...Int.max, "milliseconds"),
         to: 200,
         help: "How long a run lasts."
     )
     private static let only = Option.optional(
         "only",
-        .text("TEXT"),
+        .text("text"),
         help: "Only the parts whose name contains this text."
     )
     private static let json = Option.flag("json", help: "Print JSON instead of a table.")
     private static let count = Option.optional(
         "count",
-        .integer(1...Int.max),
+        .integer(1...Int.max, "count"),
         help: "Measure no time; run each part this many times, for callgrind to count."
     )
 

@@ -25,15 +25,15 @@ package struct Arguments: Sendable {
                 (source, texts) = (variable, [text])
             }
             if texts.isEmpty, declaration.isRequired {
-                let variable = declaration.variable.map { " (or the variable \($0))" } ?? ""
-                missing.append(declaration.usage + variable)
+                let variable = declaration.variable.map { " or set \($0)" } ?? ""
+                missing.append("\(declaration.usage): missing; pass it\(variable)")
             } else {
                 contents[declaration.name] = try parameter.content(of: texts, from: source)
             }
         }
-        if let rest = operands.first { throw UsageError("unexpected argument '\(rest)'") }
+        if let rest = operands.first { throw UsageError("\(rest): unexpected argument; remove it") }
         guard missing.isEmpty else {
-            throw UsageError("missing \(missing.joined(separator: " and "))")
+            throw UsageError(missing.joined(separator: "\n"))
         }
     }
 
@@ -53,7 +53,7 @@ package struct Arguments: Sendable {
 package struct UsageError: Error, Hashable, Sendable {
     let text: String
 
-    /// The text is a sentence without a full stop.
+    /// A line for each mistake: `place: what is wrong; what to do`.
     package init(_ text: String) {
         self.text = text
     }

@@ -9,12 +9,14 @@ package struct Command: Sendable {
     let text: String
     /// Further chapters under their titles, each a text like `text`.
     let chapters: KeyValuePairs<String, String>
-    let parameters: [any DeclaredParameter]
-    /// Command lines under what they are for.
+    /// Under their titles, what is used most first.
+    let parameterGroups: [(title: String, parameters: [any DeclaredParameter])]
+    /// Command lines under what they do.
     let examples: KeyValuePairs<String, String>
     let exitCodes: KeyValuePairs<Int, String>
-    let commands: [Command]
-    /// nil of a group, which alone prints its help.
+    /// Under their titles.
+    let commandGroups: KeyValuePairs<String, [Command]>
+    /// nil of a group, which alone prints its short help.
     let body: Body?
 
     /// A command with a body, or a group with commands.
@@ -28,26 +30,31 @@ package struct Command: Sendable {
         text: String = "",
         chapters: KeyValuePairs<String, String> = [:],
         parameters: [any DeclaredParameter] = [],
+        furtherParameters: KeyValuePairs<String, [any DeclaredParameter]> = [:],
         examples: KeyValuePairs<String, String> = [:],
         exitCodes: KeyValuePairs<Int, String> = [:],
-        commands: [Command] = [],
+        commands: KeyValuePairs<String, [Command]> = [:],
         body: Body? = nil
     ) {
         self.name = name
         self.summary = summary
         self.text = text
         self.chapters = chapters
-        self.parameters = parameters
+        parameterGroups =
+            [("Options", parameters)] + furtherParameters.map { (title: $0, parameters: $1) }
         self.examples = examples
         self.exitCodes = exitCodes
-        self.commands = commands
+        commandGroups = commands
         self.body = body
         precondition(
-            Set(parameters.map(\.declaration.name)).count == parameters.count,
+            Set(self.parameters.map(\.declaration.name)).count == self.parameters.count,
             "'\(name)' declares a name twice"
         )
         precondition((body == nil) != commands.isEmpty, "'\(name)' runs or is a group")
     }
+
+    var parameters: [any DeclaredParameter] { parameterGroups.flatMap(\.parameters) }
+    var commands: [Command] { commandGroups.flatMap(\.value) }
 }
 
 /// A command and the groups that lead to it, the program first.
@@ -59,19 +66,20 @@ package struct CommandPath: Sendable {
 
     /// The words that call it: `heliograph channels list`.
     package var words: String { names.joined(separator: " ") }
-    /// The words that ask for its help: `heliograph help channels list`.
-    var helpWords: String {
-        (names.prefix(1) + ["help"] + names.dropFirst()).joined(separator: " ")
-    }
     private var names: [String] { (groups + [command]).map(\.name) }
 
     var operands: [Declaration] { command.parameters.map(\.declaration).filter(\.isOperand) }
+    var options: [Declaration] { optionGroups.flatMap(\.options) }
     /// The command's own, then those that come with the table.
-    var options: [Declaration] {
-        command.parameters.map(\.declaration).filter { !$0.isOperand }
-            + (groups.isEmpty ? [BuiltIn.script.declaration, BuiltIn.manual.declaration] : [])
+    var optionGroups: [(title: String, options: [Declaration])] {
+        let own = command.parameterGroups.map { title, parameters in
+            (title: title, options: parameters.map(\.declaration).filter { !$0.isOperand })
+        }
+        let general =
+            [BuiltIn.help.declaration]
             + (version == nil ? [] : [BuiltIn.version.declaration])
-            + [BuiltIn.help.declaration]
+            + (groups.isEmpty ? [BuiltIn.script.declaration, BuiltIn.manual.declaration] : [])
+        return own.filter { !$0.options.isEmpty } + [("General", general)]
     }
 
     /// Those of the table, and that of a usage error.
@@ -90,14 +98,14 @@ package struct CommandPath: Sendable {
         }
     }
     /// This one and all below it, each group before its commands.
-    var all: [CommandPath] { [self] + children.flatMap(\.all) }
+    package var all: [CommandPath] { [self] + children.flatMap(\.all) }
 
     /// What to type: required options and operands by name.
     var usage: String {
-        guard command.commands.isEmpty else { return "\(words) SUBCOMMAND" }
+        guard command.commands.isEmpty else { return "\(words) <command> [options]" }
         let required = command.parameters.map(\.declaration).filter { $0.isRequired }
         let options = required.filter { !$0.isOperand }.map(\.usage)
-        return ([words] + options + ["[OPTION]..."] + operands.map(\.usage)).joined(separator: " ")
+        return ([words] + options + ["[options]"] + operands.map(\.usage)).joined(separator: " ")
     }
 }
 
@@ -107,8 +115,8 @@ enum BuiltIn {
     static let version = Option.flag("version", help: "Show the version.")
     static let script = Option.optional(
         "generate-completion-script",
-        .choice() as ValueType<CompletionScript.Shell>,
-        help: "Print a script that completes commands and options in that shell."
+        .choice("shell") as ValueType<CompletionScript.Shell>,
+        help: "Print a script that completes commands and options."
     )
-    static let manual = Option.flag("generate-manual", help: "Print the manual page for man(1).")
+    static let manual = Option.flag("generate-manual", help: "Print the manual page, for man(1).")
 }

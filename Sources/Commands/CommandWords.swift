@@ -10,7 +10,7 @@ package enum CommandWords {
         var texts: [String] = []
         for word in words {
             guard let text = String(validating: word, as: UTF8.self) else {
-                throw UsageError("\(place(of: word, after: texts)) is not UTF-8")
+                throw UsageError("\(place(of: word, after: texts)): not UTF-8; encode it as UTF-8")
             }
             texts.append(text)
         }
@@ -20,10 +20,10 @@ package enum CommandWords {
     private static func place(of word: [UInt8], after texts: [String]) -> String {
         let option = String(decoding: word.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
         if option.hasPrefix("--"), option.utf8.count < word.count {
-            return "the value of \(option)"
+            return option
         }
         if let last = texts.last, last.hasPrefix("-"), !last.contains("=") {
-            return "what follows \(last)"
+            return last
         }
         return "argument \(texts.count + 1)"
     }

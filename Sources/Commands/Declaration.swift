@@ -23,23 +23,23 @@ package struct Declaration: Sendable {
     var isFlag: Bool { !isOperand && valueName == nil }
     var isRequired: Bool { multiplicity == .required }
     var isRepeatable: Bool { multiplicity == .repeatable }
-    /// As errors have it: `--name`, or `FILE`.
+    /// As errors have it: `--name`, or `<file>`.
     var label: String { isOperand ? name : "--\(name)" }
-    /// As usage lines have it: `--name VALUE`, or `FILE`.
+    /// As usage lines have it: `--name <value>`, or `<file>`.
     var usage: String { label + (valueName.map { " \($0)" } ?? "") }
-    /// As help lists it: `-n, --name VALUE`.
+    /// As help lists it: `-n, --name <value>`.
     var helpLabel: String { (short.map { "-\($0), " } ?? "") + usage }
 
     /// The help, then what follows from the rest.
     var fullHelp: String {
         var notes: [String] = []
-        if case .words(let words) = hint, valueName?.contains("|") != true {
-            notes.append(words.joined(separator: ", "))
+        if case .words(let words) = hint {
+            notes.append("values: \(words.joined(separator: ", "))")
         }
         if isRepeatable { notes.append("repeatable") }
         if let fallback { notes.append("default: \(fallback)") }
-        if let variable { notes.append("variable: \(variable)") }
-        return help + notes.map { " (\($0))" }.joined()
+        if let variable { notes.append("env: \(variable)") }
+        return help + notes.map { " [\($0)]" }.joined()
     }
 }
 
@@ -52,7 +52,7 @@ extension Declaration {
     ) {
         self.init(
             name: name,
-            valueName: type.name,
+            valueName: type.placeholder,
             hint: type.hint,
             help: help,
             multiplicity: multiplicity

@@ -1,6 +1,6 @@
 /// The help of a command.
 struct HelpPage {
-    private static let labelColumn = 26
+    private static let optionColumn = 26
 
     private let path: CommandPath
     private let width: Int
@@ -11,33 +11,47 @@ struct HelpPage {
         self.width = width
     }
 
+    /// What `--help` shows.
     var text: String {
-        let sections =
-            [
-                fill("OVERVIEW: \(command.summary)"),
-                TextLayout.paragraphs(command.text, width: width),
-                usage,
-                section("SUBCOMMANDS", command.commands.map { row($0.name, $0.summary) }),
-            ]
-            + command.chapters.map { title, text in
-                section(title, [TextLayout.paragraphs(text, width: width, indent: "  ")])
-            }
-            + [
-                section("ARGUMENTS", path.operands.map { row($0.helpLabel, $0.fullHelp) }),
-                section("OPTIONS", path.options.map { row($0.helpLabel, $0.fullHelp) }),
-                section("EXIT CODES", exitCodes),
-                section("EXAMPLES", command.examples.map(example)),
-                command.commands.isEmpty
-                    ? "" : fill("See '\(path.helpWords) SUBCOMMAND' for more."),
-            ]
-        return sections.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
+        let operands = path.operands.map { row($0.helpLabel, $0.fullHelp) }
+        return joined(
+            [fill(command.summary), usage, TextLayout.paragraphs(command.text, width: width)]
+                + commands + [section("Arguments", operands)]
+                + path.optionGroups.map { title, options in
+                    section(title, options.map { row($0.helpLabel, $0.fullHelp) })
+                }
+                + command.chapters.map { title, text in
+                    section(title, [TextLayout.paragraphs(text, width: width, indent: "  ")])
+                }
+                + [
+                    section("Examples", command.examples.flatMap { ["  # \($0)", "  \($1)"] }),
+                    section("Exit codes", exitCodes),
+                    command.commands.isEmpty
+                        ? "" : fill("For a command, run '\(path.words) <command> --help'."),
+                ]
+        )
+    }
+
+    /// What a group alone shows.
+    var short: String {
+        let more = """
+            For a command, run '\(path.words) <command> --help'; for more, '\(path.words) --help'.
+            """
+        return joined([fill(command.summary), usage] + commands + [fill(more)])
     }
 
     /// The words of the command stay on one line, so that they can be searched for.
-    private var usage: String {
+    var usage: String {
         let rest = TextLayout.words(path.usage.dropFirst(path.words.count))
-        let lines = TextLayout.fill(["USAGE: \(path.words)"] + rest, width: width - 4)
+        let lines = TextLayout.fill(["Usage: \(path.words)"] + rest, width: width - 4)
         return lines.replacing("\n", with: "\n    ")
+    }
+
+    private var commands: [String] {
+        let column = 4 + (command.commands.map(\.name.count).max() ?? 0)
+        return command.commandGroups.map { title, commands in
+            section(title, commands.map { row($0.name, $0.summary, column: column) })
+        }
     }
 
     private var exitCodes: [String] {
@@ -45,12 +59,7 @@ struct HelpPage {
         return path.exitCodes.map { row("\($0.code)", $0.meaning, column: column) }
     }
 
-    private func example(purpose: String, line: String) -> String {
-        fill(purpose, indent: "  ") + "\n"
-            + TextLayout.commandLine(line, width: width, indent: "    ")
-    }
-
-    private func row(_ label: String, _ text: String, column: Int = labelColumn) -> String {
+    private func row(_ label: String, _ text: String, column: Int = optionColumn) -> String {
         TextLayout.row(label, text, column: column, width: width)
     }
 
@@ -58,7 +67,11 @@ struct HelpPage {
         rows.isEmpty ? "" : ([title + ":"] + rows).joined(separator: "\n")
     }
 
-    private func fill(_ text: String, indent: String = "") -> String {
-        TextLayout.fill(TextLayout.words(text), width: width, indent: indent)
+    private func joined(_ sections: [String]) -> String {
+        sections.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
+    }
+
+    private func fill(_ text: String) -> String {
+        TextLayout.fill(TextLayout.words(text), width: width)
     }
 }

@@ -24,7 +24,7 @@ struct ManualPage {
         if !below.isEmpty { lines += [".SH COMMANDS"] + below.flatMap(Self.section) }
         lines += [".SH OPTIONS"] + (root.operands + root.options).flatMap(Self.row)
         for (title, text) in root.command.chapters {
-            lines += [".SH \(Self.escaped(title))"] + Self.paragraphs(text)
+            lines += [".SH \(Self.escaped(title.uppercased()))"] + Self.paragraphs(text)
         }
         if !root.exitCodes.isEmpty { lines += [".SH EXIT STATUS"] + Self.exitCodes(root) }
         if !variables.isEmpty { lines += [".SH ENVIRONMENT"] + variables }
@@ -59,9 +59,7 @@ struct ManualPage {
 
     private static func examples(_ path: CommandPath) -> [String] {
         path.command.examples.flatMap { purpose, line in
-            let lines = TextLayout.commandLine(line, width: 72, indent: "  ").split(separator: "\n")
-            return [".PP", escaped(purpose), ".PP", ".nf"] + lines.map(escaped)
-                + [".fi"]
+            [".PP", escaped(purpose) + ":", ".PP", ".nf", "  " + escaped(line), ".fi"]
         }
     }
 

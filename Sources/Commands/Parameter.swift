@@ -32,7 +32,7 @@ package struct Parameter<Value: Sendable>: DeclaredParameter {
         do throws(ValueMismatch) {
             return try read(texts)
         } catch {
-            throw UsageError("\(source) \(error.reason)")
+            throw UsageError("\(source): \(error.reason)")
         }
     }
 
@@ -118,7 +118,7 @@ package enum Operand {
         _ type: ValueType<Value>,
         help: String
     ) -> Parameter<Value> {
-        var declaration = Declaration(type.name, type, help, .required)
+        var declaration = Declaration(type.placeholder, type, help, .required)
         declaration.valueName = nil
         declaration.isOperand = true
         return Parameter(declaration) { texts throws(ValueMismatch) in

@@ -37,9 +37,12 @@ package struct Program: Sendable {
                 width: width
             )
         } catch {
-            return .refuse(Self.refusal(error, of: root))
+            return .refuse(refusal(error, of: root, width: width))
         }
     }
+
+    /// The program and its commands, each group before its own.
+    package var commands: [CommandPath] { root.all }
 
     /// Reads a command line, without the program's own name; help fills `width` columns.
     package func read(
@@ -64,9 +67,9 @@ package struct Program: Sendable {
             if line.has(BuiltIn.help) { return .show(help.text) }
             if let text = try builtIn(line) { return .show(text) }
             let arguments = try Arguments(line, of: path.command, environment: environment)
-            return path.command.body == nil ? .show(help.text) : .run(path, arguments)
+            return path.command.body == nil ? .show(help.short) : .run(path, arguments)
         } catch {
-            return .refuse(Self.refusal(error, of: path))
+            return .refuse(refusal(error, of: path, width: width))
         }
     }
 
@@ -76,7 +79,7 @@ package struct Program: Sendable {
     ) throws(UsageError) -> CommandPath {
         if let child = path.children.first(where: { $0.command.name == word }) { return child }
         let question = NearMiss.question(word, among: path.children.map(\.command.name))
-        throw UsageError("unknown command '\(word)'\(question)")
+        throw UsageError("\(word): unknown command\(question)")
     }
 
     /// What the options say that come with the table.
@@ -88,14 +91,18 @@ package struct Program: Sendable {
         return shell.map { CompletionScript(root: root).text(for: $0) }
     }
 
-    /// The lines of a usage error, from the parser or from a command.
-    private static func refusal(_ error: UsageError, of path: CommandPath) -> String {
+    /// A usage error, from the parser or from a command, and where to read on.
+    private func refusal(_ error: UsageError, of path: CommandPath, width: Int) -> String {
         """
-        Error: \(error.text)
-        Usage: \(path.usage)
-          See '\(path.words) --help' for more information.
+        \(complaint(error.text))\(HelpPage(path, width: width).usage)
+        For more, run '\(path.words) --help'.
 
         """
+    }
+
+    /// The lines of an error, each after the program's name.
+    private func complaint(_ text: String) -> String {
+        text.split(separator: "\n").map { "\(root.words): \($0)\n" }.joined()
     }
 }
 
@@ -109,15 +116,16 @@ extension Program {
     package func main(printable: (String) -> String) async {
         let environment = ProcessInfo.processInfo.environment
         switch read(Self.ownWords, environment: environment, width: Self.width(environment)) {
-        case .show(let text): Self.show(text)
+        case .show(let text): show(text)
         case .refuse(let text): Self.end(printable(text), Self.usageExitCode)
         case .run(let path, let arguments):
             do {
                 try await path.command.body?(arguments)
             } catch let error as UsageError {
-                Self.end(printable(Self.refusal(error, of: path)), Self.usageExitCode)
+                let text = refusal(error, of: path, width: Self.width(environment))
+                Self.end(printable(text), Self.usageExitCode)
             } catch {
-                Self.end(printable("Error: \(error)\n"), 1)
+                Self.end(printable(complaint("\(error)")), 1)
             }
         }
     }
@@ -136,21 +144,21 @@ extension Program {
         }
     }
 
-    /// The terminal's columns, or what COLUMNS says; between 40 and 100, where lines read well.
+    /// The terminal's columns, or what COLUMNS says, from 40 to 80.
     private static func width(_ environment: [String: String]) -> Int {
         var size = winsize()
         let isTerminal = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0
         let columns = isTerminal ? Int(size.ws_col) : environment["COLUMNS"].flatMap { Int($0) }
         guard let columns, columns > 0 else { return 80 }
-        return min(max(columns, 40), 100)
+        return min(max(columns, 40), 80)
     }
 
-    private static func show(_ text: String) {
+    private func show(_ text: String) {
         // A reader that has gone, as `head` does, has seen enough.
-        guard let code = write(text, to: STDOUT_FILENO), code != EPIPE else { return }
+        guard let code = Self.write(text, to: STDOUT_FILENO), code != EPIPE else { return }
         // SAFETY: strerror returns a terminated string, valid until this thread's next call.
         let cause = unsafe String(cString: strerror(code))
-        end("Error: standard output takes no more: \(cause)\n", 1)
+        Self.end(complaint("standard output: cannot be written: \(cause)"), 1)
     }
 
     private static func end(_ text: String, _ code: Int) -> Never {

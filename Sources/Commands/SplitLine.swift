@@ -39,7 +39,9 @@ struct SplitLine {
     private mutating func takeLong(_ word: String) throws(UsageError) {
         let (label, value) = Self.parts(word)
         guard let option = known.first(where: { $0.label == label }) else { throw unknown(label) }
-        if let value, option.isFlag { throw UsageError("\(label) takes no value, not '\(value)'") }
+        if let value, option.isFlag {
+            throw UsageError("\(label): takes no value; remove '=\(value)'")
+        }
         try note(option, value)
     }
 
@@ -63,20 +65,20 @@ struct SplitLine {
             return
         }
         guard option.isRepeatable || options[option.name] == nil else {
-            throw UsageError("\(option.label) is given twice")
+            throw UsageError("\(option.label): given twice; pass it once")
         }
         if let attached {
             options[option.name, default: []].append(attached)
             return
         }
         guard let value = rest.popFirst() else {
-            throw UsageError("\(option.label) needs a value: \(option.usage)")
+            throw UsageError("\(option.label): needs a value; write \(option.usage)")
         }
         // Someone forgot the value: nobody names a file or a topic `--json`.
         guard !isOption(value) else {
             throw UsageError(
-                "\(option.label) needs a value: \(option.usage); "
-                    + "to pass '\(value)', write \(option.label)=\(value)"
+                "\(option.label): needs a value; write \(option.usage), "
+                    + "or \(option.label)=\(value) to pass '\(value)'"
             )
         }
         options[option.name, default: []].append(value)
@@ -92,8 +94,8 @@ struct SplitLine {
 
     private func unknown(_ word: String) -> UsageError {
         let name = String(word.drop { $0 == "-" })
-        let near = NearMiss.of(name, among: known.map(\.name)).map { ", did you mean '--\($0)'?" }
-        return UsageError("unknown option '\(word)'\(near ?? "")")
+        let near = NearMiss.of(name, among: known.map(\.name)).map { "; did you mean '--\($0)'?" }
+        return UsageError("\(word): unknown option\(near ?? "")")
     }
 
     /// `--name=value` in two.

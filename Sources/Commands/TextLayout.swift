@@ -2,23 +2,18 @@
 enum TextLayout {
     /// Fills lines with words; a word that is too long has a line to itself.
     ///
-    /// The indent is before each line, the line end after each but the last.
-    static func fill(
-        _ words: [String],
-        width: Int,
-        indent: String = "",
-        lineEnd: String = ""
-    ) -> String {
+    /// The indent is before each line.
+    static func fill(_ words: [String], width: Int, indent: String = "") -> String {
         var lines: [String] = []
         for word in words {
-            let room = width - lineEnd.count - word.count - 1
+            let room = width - word.count - 1
             if let line = lines.last, line.count <= room {
                 lines[lines.count - 1] = "\(line) \(word)"
             } else {
                 lines.append(indent + word)
             }
         }
-        return lines.joined(separator: lineEnd + "\n")
+        return lines.joined(separator: "\n")
     }
 
     /// Paragraphs, a line of `text` each; what begins with two spaces is only indented.
@@ -31,26 +26,6 @@ enum TextLayout {
 
     static func words(_ text: some StringProtocol) -> [String] {
         String(text).split(separator: " ").map(String.init)
-    }
-
-    /// A shell's command line, continued over several lines: not inside quotes, and not between an
-    /// option and its value.
-    static func commandLine(_ text: String, width: Int, indent: String) -> String {
-        var words: [String] = []
-        var quote: Character?
-        for piece in text.split(separator: " ", omittingEmptySubsequences: false) {
-            let isValue = words.last?.hasPrefix("--") == true && !"-|<>".contains(piece.prefix(1))
-            if quote != nil || (isValue && words.last?.contains(" ") == false) {
-                words[words.count - 1] += " \(piece)"
-            } else {
-                words.append(String(piece))
-            }
-            for character in piece where character == "'" || character == "\"" {
-                if quote == nil { quote = character } else if quote == character { quote = nil }
-            }
-        }
-        let filled = fill(words, width: width - 4, indent: indent, lineEnd: " \\")
-        return filled.replacing("\n", with: "\n    ")
     }
 
     /// Two columns: a label, and what it means.

@@ -3,13 +3,14 @@ import Spelling
 /// What a value on the command line is: what usage lines call it, how it is read, and what a shell
 /// completes it with.
 package struct ValueType<Value: Sendable>: Sendable {
-    let name: String
+    /// What stands for the value in usage lines: `<file>`.
+    let placeholder: String
     let hint: ValueHint
     let write: @Sendable (Value) -> String
     private let read: @Sendable (String) throws(ValueMismatch) -> Value
 
     /// - Parameters:
-    ///   - name: What stands for the value in usage lines, such as `FILE` or `N`.
+    ///   - name: A word for the value, such as `file`, or its form, such as `<name>=<value>`.
     ///   - hint: What a shell offers.
     ///   - write: The text of a default value, as help shows it.
     ///   - read: Throws the reason if the text is not such a value.
@@ -19,7 +20,7 @@ package struct ValueType<Value: Sendable>: Sendable {
         write: @escaping @Sendable (Value) -> String = { "\($0)" },
         read: @escaping @Sendable (String) throws(ValueMismatch) -> Value
     ) {
-        self.name = name
+        placeholder = name.contains("<") ? name : "<\(name)>"
         self.hint = hint
         self.write = write
         self.read = read
@@ -37,7 +38,7 @@ package struct ValueType<Value: Sendable>: Sendable {
         do {
             return try read(text)
         } catch {
-            throw ValueMismatch("'\(text)': \(error.reason)")
+            throw ValueMismatch("invalid value '\(text)'; \(error.reason)")
         }
     }
 }
@@ -62,8 +63,8 @@ package struct ValueMismatch: Error, Hashable, Sendable {
 }
 
 extension ValueType where Value == String {
-    package static var file: Self { Self("FILE", hint: .file) { $0 } }
-    package static var folder: Self { Self("DIR", hint: .folder) { $0 } }
+    package static var file: Self { Self("file", hint: .file) { $0 } }
+    package static var folder: Self { Self("folder", hint: .folder) { $0 } }
 
     package static func text(_ name: String) -> Self { Self(name) { $0 } }
 }
@@ -72,7 +73,7 @@ extension ValueType where Value: FixedWidthInteger {
     /// A decimal number in a range.
     package static func integer(
         _ range: ClosedRange<Value> = Value.min...Value.max,
-        _ name: String = "N"
+        _ name: String = "number"
     ) -> Self {
         Self(name, expected: expectation(range)) { text in
             Value(text).flatMap { range.contains($0) ? $0 : nil }
@@ -91,11 +92,11 @@ extension ValueType where Value: FixedWidthInteger {
 
 extension ValueType
 where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-    /// One of an enum's words; without a name, usage lines show them with bars between.
-    package static func choice(_ name: String? = nil) -> Self {
+    /// One of an enum's words.
+    package static func choice(_ name: String) -> Self {
         let words = Value.allCases.map(\.rawValue)
         return Self(
-            name ?? words.joined(separator: "|"),
+            name,
             hint: .words(words),
             write: { $0.rawValue },
             read: { text throws(ValueMismatch) in

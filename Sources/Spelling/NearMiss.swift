@@ -33,9 +33,13 @@ package enum NearMiss {
             && (long.hasSuffix(short) || long.hasPrefix(short) && short.count * 2 > long.count)
     }
 
-    /// ", did you mean 'x'?" or nothing.
-    package static func question(_ word: String, among words: [String]) -> String {
-        of(word, among: words).map { ", did you mean '\($0)'?" } ?? ""
+    /// "; did you mean 'x'?", or what else to do.
+    package static func question(
+        _ word: String,
+        among words: [String],
+        otherwise: String = ""
+    ) -> String {
+        of(word, among: words).map { "; did you mean '\($0)'?" } ?? otherwise
     }
 
     /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).

@@ -8,22 +8,27 @@ import Vocabulary
 enum KafkaCommand {
     static let command = Command(
         "kafka",
-        "Run the embedded Kafka in its own process, until SIGTERM.",
+        "Run the embedded Kafka until SIGTERM.",
         text: """
             Prints one line of JSON when it is ready: {"bootstrap_servers": "host:port"}. It is \
             librdkafka's mock cluster: it keeps about 5 MB per partition, and nothing across a \
             restart. It finds no record by its time, so 'heliograph tail --since' reads its topics \
             from the beginning.
 
-            A line on standard input is a fault: \(KafkaFault.usage). Brokers count from 1; \
+            Each line on standard input is a fault: \(KafkaFault.usage). Brokers count from 1; \
             REQUEST is produce, fetch, offsetCommit, heartbeat, ...; CODE is an error code of \
-            Kafka's protocol, or -195 to close the connection. Each line is answered by a line: \
+            Kafka's protocol, or -195 to close the connection. The answer is a line: \
             {"done": true}.
             """,
-        parameters: [brokers, topic],
+        parameters: [topic, brokers],
+        examples: [
+            "Run one broker with two topics": """
+            heliograph-lab kafka --topic notifications:4 --topic notification-results
+            """
+        ],
         exitCodes: [
-            0: "It was stopped by a signal.",
-            1: "It could not start; standard error says why.",
+            0: "Stopped by a signal.",
+            1: "Could not start; standard error says why.",
         ]
     ) { arguments in
         try checkPartitions(arguments[topic])
@@ -53,15 +58,15 @@ enum KafkaCommand {
 
     private static let brokers = Option.defaulted(
         "brokers",
-        .integer(1...brokerLimit),
+        .integer(1...brokerLimit, "count"),
         to: 1,
-        help: "How many brokers there are, each on its own port, from 1 to \(brokerLimit)."
+        help: "Brokers, each on its own port, from 1 to \(brokerLimit)."
     )
     private static let topic = Option.repeatable(
         "topic",
-        ValueType("NAME[:PARTITIONS]", read: NewTopic.init),
+        ValueType("<name>[:<partitions>]", read: NewTopic.init),
         help: """
-            A topic to create, with \(defaultPartitions) partitions if none are given; at most \
+            Create this topic, with \(defaultPartitions) partitions by default; at most \
             \(partitionLimit) in all.
             """
     )
@@ -70,7 +75,8 @@ enum KafkaCommand {
         // Each has been held to the limit, so the sum cannot overflow.
         guard topics.map(\.partitions).reduce(0, +) <= partitionLimit else {
             throw UsageError(
-                "--topic: at most \(partitionLimit) partitions in all, about 5 MB each"
+                "--topic: too many partitions, of about 5 MB each; ask for at most "
+                    + "\(partitionLimit) in all"
             )
         }
     }
@@ -84,8 +90,8 @@ enum KafkaCommand {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = parts.first, Self.isTopicName(name) else {
                 throw ValueMismatch(
-                    "expected NAME or NAME:PARTITIONS, with a name of 1 to 249 of a-z, A-Z, 0-9, "
-                        + "'.', '_' and '-', but not '.' or '..'"
+                    "expected <name> or <name>:<partitions>, with a name of 1 to 249 of a-z, A-Z, "
+                        + "0-9, '.', '_' and '-', but not '.' or '..'"
                 )
             }
             let partitions = parts.count > 1 ? Int(parts[1]) : defaultPartitions

@@ -1,4 +1,4 @@
-import Commands
+package import Commands
 import Log
 import Service
 
@@ -8,16 +8,23 @@ import Service
 @main
 enum Lab {
     static func main() async {
-        await Program(command, version: Service.Heliograph.version)
-            .main(printable: \.printableLines)
+        await LabCommand.program.main(printable: \.printableLines)
     }
+}
+
+package enum LabCommand {
+    package static let program = Program(command, version: Service.Heliograph.version)
 
     private static let command = Command(
         "heliograph-lab",
         "Run Heliograph against an embedded Kafka and a simulated APNs.",
+        text: "The demo and the test tools. Not part of a deployment.",
         commands: [
-            DemoCommand.command, SimulateAPNsCommand.command, KafkaCommand.command,
-            SimulateCommand.command, ReplayCommand.command, LoadCommand.command,
+            "Whole service": [DemoCommand.command],
+            "Stand-ins": [
+                SimulateAPNsCommand.command, KafkaCommand.command, LoadCommand.command,
+            ],
+            "Delivery core": [SimulateCommand.command, ReplayCommand.command],
         ]
     )
 }

@@ -7,12 +7,12 @@ enum ReplayCommand {
         "replay",
         "Replay a shard's run from its input log.",
         text: """
-            The service writes input logs to log.inputs_folder. In the version that wrote the log, \
-            the same inputs lead to the same decisions. The first turn that differs is printed, \
-            with what differs, and ends the replay. A log may break off anywhere: every complete \
-            turn is replayed.
+            The service writes input logs to log.inputs_folder. The version that wrote the log \
+            makes the same decisions again. The replay ends at the first turn that differs and \
+            prints what differs. A log may end anywhere: every complete turn is replayed.
             """,
         parameters: [file],
+        examples: ["Replay a log": "heliograph-lab replay shard-0.log"],
         exitCodes: [
             0: "Every decision is the logged one.",
             1: "A decision differs, or the file is damaged or not an input log.",
@@ -35,10 +35,10 @@ enum ReplayCommand {
             """
             \(replay.turns) turns decided as logged: \(counts.consumed) records, \
             \(counts.attempts) attempts, \(counts.terminal) outcomes, \
-            \(counts.deferred) deferred, \(replay.engine.inFlightEvents) in hand at the end
+            \(counts.deferred) deferred, \(replay.engine.inFlightEvents) in flight at the end
             """
         )
     }
 
-    private static let file = Operand.required(.file, help: "The log.")
+    private static let file = Operand.required(.file, help: "The input log.")
 }

@@ -12,22 +12,24 @@ enum SimulateAPNsCommand {
         "Run a strict APNs on this machine until SIGTERM.",
         text: """
             Prints one line of JSON when it is ready: its URLs, the CA that signed its \
-            certificate, and a signing key that it accepts. docs/simulator.md has the details.
+            certificate, and a signing key that it accepts. See docs/simulator.md.
             """,
-        parameters: [
-            writeCA, writeKey, scenario, requestLog, timingLog, keys, writeCertificate,
-            certificateBundleID, productionPort, sandboxPort, productionChannelsPort,
-            sandboxChannelsPort, listen, hostName, controlPort, rememberDevices,
+        parameters: [writeCA, writeKey, scenario, controlPort, rememberDevices],
+        furtherParameters: [
+            "Addresses": [
+                productionPort, sandboxPort, productionChannelsPort, sandboxChannelsPort, listen,
+                hostName,
+            ],
+            "Credentials": [keys, writeCertificate, certificateBundleID],
+            "Logs": [requestLog, timingLog],
         ],
         examples: [
-            "With fixed ports and a control endpoint:": """
-            heliograph-lab simulate-apns --write-ca ca.pem --write-key key.p8 \
-            --production-port 2197 --sandbox-port 2198 --control-port 8080
-            """
+            "Pick free ports and print them":
+                "heliograph-lab simulate-apns --write-ca ca.pem --write-key key.p8"
         ],
         exitCodes: [
-            0: "It was stopped by a signal.",
-            1: "It could not start; standard error says why.",
+            0: "Stopped by a signal.",
+            1: "Could not start; standard error says why.",
         ]
     ) { arguments in
         do {
@@ -59,39 +61,38 @@ enum SimulateAPNsCommand {
     private static let requestLog = Option.optional(
         "request-log",
         .file,
-        help: "Write a line of JSON per request. It contains device tokens: for tests."
+        help: "Write a line of JSON per request, with device tokens: for tests."
     )
     private static let timingLog = Option.optional(
         "timing-log",
         .file,
         help: """
-            Write a line of JSON per answer, with the time it took. It contains device tokens: for \
-            tests.
+            Write a line of JSON per answer, with its time and the device token: for tests.
             """
     )
     private static let writeCA = Option.required(
         "write-ca",
         .file,
-        help: "Where to write the CA's certificate (PEM)."
+        help: "Write the CA's certificate (PEM) to this file."
     )
     private static let writeKey = Option.required(
         "write-key",
         .file,
-        help: "Where to write the signing key (.p8)."
+        help: "Write the signing key (.p8) to this file."
     )
     private static let keys = Option.optional(
         "keys",
         .file,
-        help: "More signing keys (JSON); key files that do not exist are created."
+        help: "More signing keys (JSON); missing key files are created."
     )
     private static let writeCertificate = Option.optional(
         "write-certificate",
         .file,
-        help: "Where to write a client certificate and its key (PEM)."
+        help: "Write a client certificate and its key (PEM) to this file."
     )
     private static let certificateBundleID = Option.defaulted(
         "certificate-bundle-id",
-        .text("ID"),
+        .text("id"),
         to: "com.example.app",
         help: "The bundle ID of the client certificate."
     )
@@ -121,33 +122,32 @@ enum SimulateAPNsCommand {
     )
     private static let listen = Option.defaulted(
         "listen",
-        ValueType("ADDRESS", expected: "an IPv4 or IPv6 address") { text in
+        ValueType("address", expected: "an IPv4 or IPv6 address") { text in
             SocketAddress(numeric: text, port: 0) == nil ? nil : text
         },
         to: "127.0.0.1",
-        help: "The address for these four ports, but not for the control port."
+        help: "The address of these four ports; the control port is on 127.0.0.1."
     )
     private static let hostName = Option.repeatable(
         "host-name",
-        .text("NAME"),
-        help: "Another host name in the certificate; the first one is used in the URLs."
+        .text("name"),
+        help: "Another host name in the certificate; the first is used in the URLs."
     )
     private static let controlPort = Option.optional(
         "control-port",
         port,
         help: """
-            The port of the control endpoint on 127.0.0.1; 0 picks a free one. Without it there is \
-            no control endpoint.
+            Serve the control endpoint on this port of 127.0.0.1; 0 picks a free one.
             """
     )
     private static let rememberDevices = Option.defaulted(
         "remember-devices",
-        .integer(0...1_000_000),
+        .integer(0...1_000_000, "count"),
         to: 0,
-        help: "For how many devices the control endpoint keeps notifications, up to 1000000."
+        help: "Devices whose notifications the control endpoint keeps, up to 1000000."
     )
 
-    private static let port = ValueType<UInt16>.integer(0...UInt16.max, "PORT")
+    private static let port = ValueType<UInt16>.integer(0...UInt16.max, "port")
 
     // MARK: - The simulator
 

@@ -5,17 +5,21 @@ import Synchronization
 enum SimulateCommand {
     static let command = Command(
         "simulate",
-        "Run the delivery core through hours of faults in virtual time.",
+        "Run the delivery core through faults in virtual time.",
         text: """
-            Every run lasts one virtual hour and is determined by its seed. When a run breaks a \
-            promise, it prints the last events of the run and the command that repeats it.
+            Each run is one hour of virtual time and repeats exactly from its seed. If a run \
+            breaks a promise, its last events are printed, and the command that repeats it.
             """,
         parameters: [seeds, from, jobs, digests],
-        exitCodes: [0: "Every run kept its promises.", 1: "At least one did not."]
+        examples: [
+            "Run 100 seeds": "heliograph-lab simulate --seeds 100",
+            "Repeat one seed": "heliograph-lab simulate --seeds 1 --from 4711",
+        ],
+        exitCodes: [0: "Every run kept its promises.", 1: "A run broke a promise."]
     ) { arguments in
         let (first, count) = (arguments[from], arguments[seeds])
         guard !first.addingReportingOverflow(UInt64(count)).overflow else {
-            throw UsageError("--from leaves no room for that many seeds")
+            throw UsageError("--from: too large for that many seeds; lower it or --seeds")
         }
         let runs = try await simulate(first..<first + UInt64(count), jobs: arguments[jobs])
         let failures = runs.count { $0.finding != nil }
@@ -25,29 +29,29 @@ enum SimulateCommand {
 
     private static let seeds = Option.defaulted(
         "seeds",
-        .integer(1...Int.max),
+        .integer(1...Int.max, "count"),
         to: 1000,
         help: "How many seeds to run."
     )
     private static let from = Option.defaulted(
         "from",
-        .integer(0...UInt64.max, "SEED"),
+        .integer(0...UInt64.max, "seed"),
         to: 1,
         help: "The first seed."
     )
     private static let jobs = Option.defaulted(
         "jobs",
-        .integer(1...Int.max),
+        .integer(1...Int.max, "count"),
         to: 2,
-        help: "How many seeds run at the same time."
+        help: "How many seeds to run at the same time."
     )
 
     private static let digests = Option.optional(
         "digests",
         .file,
         help: """
-            Write each seed with the fingerprints of what was decided, by kind of decision: two \
-            builds that decide the same write the same file.
+            Write a digest of each seed's decisions; two builds that decide the same write the \
+            same file.
             """
     )
 

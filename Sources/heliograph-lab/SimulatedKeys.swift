@@ -27,7 +27,7 @@ struct SimulatedKeys {
             throw DemoError("key file '\(path)' cannot be read")
         }
         guard let list = (try? JSONValue.parse(Array(text)))?.array else {
-            throw DemoError("key file '\(path)' is no JSON array")
+            throw DemoError("key file '\(path)' is not a JSON array")
         }
         for (index, value) in list.enumerated() {
             registered.append(try Self.key(value, "\(path)[\(index)]"))

@@ -11,7 +11,7 @@ struct OutputError: Error, CustomStringConvertible {
 
     var description: String {
         // SAFETY: strerror returns a terminated string, valid until this thread's next call.
-        unsafe "standard output takes no more: \(String(cString: strerror(code)))"
+        unsafe "standard output: cannot be written: \(String(cString: strerror(code)))"
     }
 }
 

@@ -7,15 +7,15 @@ enum ChannelsCommand {
         "channels",
         "Create, read, list and delete an app's broadcast channels.",
         text: """
-            A broadcast reaches every device that subscribes to a channel; Live Activities use \
-            them from iOS 18 on. The app needs the Broadcast Capability. Production and sandbox \
-            have separate channels, and an app can have 10,000 in each.
+            A broadcast reaches every device that subscribes to its channel; Live Activities use \
+            them since iOS 18. The app needs the Broadcast Capability. Production and sandbox have \
+            separate channels, at most 10,000 per app in each.
 
             Each command sends one request, without retries, to \
             apns.endpoints.management_production or management_sandbox, with the credential that \
             covers the app.
             """,
-        commands: [create, read, list, delete]
+        commands: ["Commands": [create, read, list, delete]]
     )
 
     private enum StoragePolicy: String, CaseIterable {
@@ -25,26 +25,31 @@ enum ChannelsCommand {
 
     private static let storagePolicy = Option.defaulted(
         "storage-policy",
-        .choice() as ValueType<StoragePolicy>,
+        .choice("policy") as ValueType<StoragePolicy>,
         to: .none,
         help: """
-            What APNs keeps, for up to 8 hours, for devices that are offline. It cannot be changed \
-            later.
+            What APNs stores for offline devices, for up to 8 hours. It cannot be changed later.
             """
     )
     private static let channel = Option.required(
         "channel",
-        ValueType("ID", expected: "a channel ID in base64", read: { ChannelRun.Channel($0) }),
-        help: "The channel."
+        ValueType("id", expected: "a channel ID in base64", read: { ChannelRun.Channel($0) }),
+        help: "The channel's ID."
     )
 
     private static let create = Command(
         "create",
         "Create a channel and print its ID.",
         text: """
-            Creating is not idempotent: after exit code 2, list the channels before you try again.
+            Not idempotent: after exit code 2, list the channels before you try again.
             """,
-        parameters: ChannelRequestOptions.parameters + [storagePolicy],
+        parameters: ChannelRequestOptions.parameters([storagePolicy]),
+        examples: [
+            "Store the newest broadcast for offline devices (HELIOGRAPH_CONFIG is set)":
+                """
+            heliograph channels create --bundle-id com.example.app --storage-policy newest
+            """
+        ],
         exitCodes: ChannelRequestOptions.exitCodes
     ) { arguments in
         let storesNewest = arguments[storagePolicy] == .newest
@@ -54,55 +59,73 @@ enum ChannelsCommand {
     private static let read = Command(
         "read",
         "Print a channel's storage policy and push type.",
-        parameters: ChannelRequestOptions.parameters + [channel],
+        parameters: ChannelRequestOptions.parameters([channel]),
+        examples: [
+            "Read one channel (HELIOGRAPH_CONFIG is set)":
+                """
+            heliograph channels read --bundle-id com.example.app --channel dHN0LXNyY2g=
+            """
+        ],
         exitCodes: ChannelRequestOptions.exitCodes
     ) { ChannelRequestOptions.carryOut(.read($0[channel]), $0) }
 
     private static let list = Command(
         "list",
-        "Print the ID of each channel of an app, one per line.",
-        parameters: ChannelRequestOptions.parameters,
+        "Print the IDs of an app's channels, one per line.",
+        parameters: ChannelRequestOptions.parameters(),
+        examples: [
+            "List an app's channels":
+                """
+            heliograph channels list --config heliograph.yaml --bundle-id com.example.app
+            """
+        ],
         exitCodes: ChannelRequestOptions.exitCodes
     ) { ChannelRequestOptions.carryOut(.list, $0) }
 
     private static let delete = Command(
         "delete",
         "Delete a channel permanently.",
-        parameters: ChannelRequestOptions.parameters + [channel],
+        parameters: ChannelRequestOptions.parameters([channel]),
+        examples: [
+            "Delete one channel (HELIOGRAPH_CONFIG is set)":
+                """
+            heliograph channels delete --bundle-id com.example.app --channel dHN0LXNyY2g=
+            """
+        ],
         exitCodes: ChannelRequestOptions.exitCodes
     ) { ChannelRequestOptions.carryOut(.delete($0[channel]), $0) }
 }
 
 /// What every request about channels needs.
 private enum ChannelRequestOptions {
-    static let parameters: [any DeclaredParameter] = [
-        ConfigurationOption.config, bundleID, environment, timeout, json,
-    ]
+    static func parameters(_ own: [any DeclaredParameter] = []) -> [any DeclaredParameter] {
+        [ConfigurationOption.config, bundleID] + own + [environment, timeout, json]
+    }
 
     static let exitCodes: KeyValuePairs<Int, String> = [
         0: "Done.",
         1: """
-        APNs refused the request, it was not sent, or standard output cannot be written to; \
-        standard error has APNs' answer.
+        APNs refused the request, it was not sent, or standard output cannot be written; standard \
+        error says which.
         """,
-        2: "No answer came; APNs may have carried out the request.",
+        2: "APNs did not answer; it may have carried out the request.",
     ]
 
     private static let bundleID = Option.required(
         "bundle-id",
-        .text("ID"),
-        help: "The app's bundle ID, without a suffix."
+        .text("id"),
+        help: "The app's bundle ID, without a push type's suffix."
     )
     private static let environment = Option.optional(
         "environment",
-        .choice() as ValueType<ChannelRun.Environment>,
-        help: "Where the channel is. Without it, the credential's own environment."
+        .choice("environment") as ValueType<ChannelRun.Environment>,
+        help: "The channel's environment; by default, the credential's."
     )
     private static let timeout = Option.defaulted(
         "timeout",
-        .integer(1...3600, "SECONDS"),
+        .integer(1...3600, "seconds"),
         to: 30,
-        help: "How long to wait for the answer."
+        help: "How long to wait for the answer, from 1 to 3600."
     )
     private static let json = Option.flag("json", help: "Print one JSON object.")
 

@@ -6,25 +6,28 @@ import Tools
 enum CheckCommand {
     private static let schemas = Option.flag(
         "schemas",
-        help: "Print the schemas in use and their purpose instead of the configuration."
+        help: "Print the schemas in use instead of the configuration."
     )
 
     static let command = Command(
         "check",
-        "Check the configuration and the credentials without connecting to anything.",
+        "Check the configuration, credentials and schemas offline.",
         text: """
-            Prints the effective configuration with secrets hidden. Every problem is printed with \
-            its key and its place in the file. A certificate that has expired or is not valid yet \
-            is a problem; one that expires within 30 days is a warning.
+            Connects to nothing. Prints the effective configuration without secrets, or every \
+            problem with its key and its line in the file. A certificate that has expired or is \
+            not valid yet is a problem; one that expires within 30 days is a warning.
 
-            With --schemas it prints the schemas in use instead: the shipped ones and those of \
-            schemas.directory, each with its title, its $id and its purpose. A schema that does \
-            not compile is a problem like any other.
+            --schemas lists the shipped schemas and those in schemas.directory, each with its \
+            title, its $id and what it is used for.
             """,
         parameters: [ConfigurationOption.config, schemas],
+        examples: [
+            "Check a file before a deployment": "heliograph check --config heliograph.yaml",
+            "List the schemas": "heliograph check --config heliograph.yaml --schemas",
+        ],
         exitCodes: [
-            0: "The configuration is in order.",
-            1: "There are problems, or standard output cannot be written to.",
+            0: "The configuration is valid.",
+            1: "There are problems, or standard output cannot be written.",
         ]
     ) { arguments in
         let configuration = arguments.loadConfiguration()
@@ -40,6 +43,6 @@ enum CheckCommand {
             Console.complain("\(error)")
             Console.end(.failure)
         }
-        Console.complain("the configuration, its keys and its files are in order")
+        Console.complain("configuration, keys and files are valid")
     }
 }

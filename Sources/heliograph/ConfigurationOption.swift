@@ -3,12 +3,12 @@ import Configuration
 import Foundation
 import Service
 
-/// `--config FILE`, shared by the commands that need the configuration.
+/// `--config <file>`, shared by the commands that need the configuration.
 enum ConfigurationOption {
     static let config = Option.required(
         "config",
         .file,
-        help: "The configuration file (YAML). HELIOGRAPH_... variables override its keys."
+        help: "Configuration file (YAML); HELIOGRAPH_... variables override its keys."
     ).variable(Configuration.fileVariable)
 
     /// Reads the configuration, or prints every problem with it and ends the process.

@@ -7,11 +7,11 @@ import Vocabulary
 enum DeadLettersCommand {
     static let command = Command(
         "dead-letters",
-        "List the events that could not be delivered, or send them again.",
+        "List events that failed, or send them again.",
         text: """
             Reads results.dead_letter_topic up to its current end. Device tokens are never shown.
             """,
-        commands: [list, replay]
+        commands: ["Commands": [list, replay]]
     )
 
     // MARK: - list
@@ -22,18 +22,19 @@ enum DeadLettersCommand {
         "list",
         "Print each dead letter on one line.",
         text: """
-            The columns are time, reason, event, app, source, and the dead letter's own position.
+            The columns are time, reason, event, app, source, and the dead letter's own position. \
+            Repeating a filter means "or"; different filters combine with "and".
             """,
-        parameters: [ConfigurationOption.config, json] + DeadLetterSelection.parameters,
+        parameters: [ConfigurationOption.config, json],
+        furtherParameters: ["Filters": DeadLetterSelection.parameters],
         examples: [
-            "Count dead letters by reason:": """
-            heliograph dead-letters list --config heliograph.yaml --json | jq -r .reason | sort \
-            | uniq -c
-            """
+            "List all": "heliograph dead-letters list --config heliograph.yaml",
+            "Count by reason (HELIOGRAPH_CONFIG is set)":
+                "heliograph dead-letters list --json | jq -r .reason | sort | uniq -c",
         ],
         exitCodes: [
             0: "Done.",
-            1: "The topic cannot be read, or standard output cannot be written to.",
+            1: "The topic cannot be read, or standard output cannot be written.",
         ]
     ) { arguments in
         let filter = try DeadLetterSelection.filter(arguments)
@@ -55,41 +56,40 @@ enum DeadLettersCommand {
 
     private static let to = Option.optional(
         "to",
-        .text("TOPIC"),
-        help: "Produce to this topic instead."
+        .text("topic"),
+        help: "Produce to this topic instead of each event's own."
     )
     private static let rate = Option.optional(
         "rate",
-        ValueType("N/s", expected: "a number from 1 to 1000000, as in 100/s", read: rate(_:)),
-        help: "Send at most this many per second, as in 100/s."
+        ValueType("rate", expected: "a rate from 1/s to 1000000/s, such as 100/s", read: rate(_:)),
+        help: "Produce at most this many per second, such as 100/s."
     )
     private static let dryRun = Option.flag(
         "dry-run",
-        help: "Produce nothing; print what would be produced."
+        help: "Print what would be produced; produce nothing."
     )
 
     private static let replay = Command(
         "replay",
         "Produce dead letters again, each to the topic it came from.",
         text: """
-            Key, value and headers stay as they are, except for the headers about failures and \
-            retries, which are removed. The dead letters stay in their topic: a second replay \
-            sends the same events again. SIGINT and SIGTERM end a replay in order; its last line \
-            has the options with which it goes on.
+            Keys, values and headers stay the same, but headers about failures and retries are \
+            removed. Dead letters stay in their topic, so a second replay sends them again. SIGINT \
+            or SIGTERM stops a replay; its last line has the options that continue it. Repeating a \
+            filter means "or"; different filters combine with "and".
             """,
-        parameters: [ConfigurationOption.config, to, rate, dryRun]
-            + DeadLetterSelection.parameters,
+        parameters: [ConfigurationOption.config, dryRun, rate, to],
+        furtherParameters: ["Filters": DeadLetterSelection.parameters],
         examples: [
-            "Show what a replay after an outage would send:": """
-            heliograph dead-letters replay --config heliograph.yaml --reason ServiceUnavailable \
-            --since 2026-01-31T08:00:00Z --dry-run
-            """
+            "Show what a replay would send":
+                "heliograph dead-letters replay --config heliograph.yaml --dry-run",
+            "Replay after an outage, slowly (HELIOGRAPH_CONFIG is set)":
+                "heliograph dead-letters replay --reason ServiceUnavailable --rate 100/s",
         ],
         exitCodes: [
-            0: "All of them were replayed.",
+            0: "Every dead letter was replayed.",
             1: """
-            At least one was not, the replay was interrupted, or standard output cannot be written \
-            to.
+            One was not, the replay was interrupted, or standard output cannot be written.
             """,
         ]
     ) { arguments in
@@ -112,7 +112,7 @@ enum DeadLettersCommand {
                 Console.complain(
                     """
                     interrupted: \(counts.replayed) dead letters \(verb), \(counts.failed) failed; \
-                    to go on, repeat the command with \(options)
+                    to continue, repeat the command with \(options)
                     """
                 )
                 Console.end(.failure)
@@ -152,12 +152,12 @@ private enum DeadLetterSelection {
 
     private static let reason = Option.repeatable(
         "reason",
-        .text("REASON"),
+        .text("reason"),
         help: "Only this reason, such as ServiceUnavailable."
     )
     private static let bundleID = Option.repeatable(
         "bundle-id",
-        .text("ID"),
+        .text("id"),
         help: "Only this app."
     )
     private static let since = Option.optional(
@@ -173,7 +173,7 @@ private enum DeadLetterSelection {
     private static let partition = Option.optional(
         "partition",
         .integer(0...Int32.max),
-        help: "Only events from this partition of their source."
+        help: "Only events from this partition of their source topic."
     )
     private static let offset = Option.optional(
         "offset",
@@ -183,15 +183,15 @@ private enum DeadLetterSelection {
     private static let from = Option.optional(
         "from",
         ValueType(
-            "POSITIONS",
+            "positions",
             expected: "partitions and offsets of the dead-letter topic, such as 0@120,1@98",
             read: DeadLetterPositions.init(_:)
         ),
-        help: "Skip what is before these positions, as an interrupted replay prints them."
+        help: "Skip what is before these positions, which an interrupted replay prints."
     )
     private static let limit = Option.optional(
         "limit",
-        .integer(1...Int.max),
+        .integer(1...Int.max, "count"),
         help: "Stop after this many."
     )
 
@@ -206,7 +206,7 @@ private enum DeadLetterSelection {
         if let from = arguments[from] { filter.from = from }
         filter.limit = arguments[limit]
         guard filter.offset == nil || filter.partition != nil else {
-            throw UsageError("--offset needs --partition")
+            throw UsageError("--offset: needs --partition; add it")
         }
         return filter
     }

@@ -4,23 +4,23 @@ import Tools
 
 enum ExplainCommand {
     private static let reason = Operand.required(
-        .text("REASON"),
-        help: "A reason, such as BadDeviceToken or NoCredential."
+        .text("reason"),
+        help: "A reason from an outcome, such as BadDeviceToken or NoCredential."
     )
 
     static let command = Command(
         "explain",
-        "Explain a reason found in an outcome, and what to do about it.",
+        "Explain a reason, and what to do about it.",
         parameters: [reason],
-        examples: ["A reason of APNs:": "heliograph explain BadDeviceToken"],
+        examples: ["Explain a reason of APNs": "heliograph explain BadDeviceToken"],
         exitCodes: [
             0: "The explanation was printed.",
-            1: "No reason has this name, or standard output cannot be written to.",
+            1: "The reason is unknown, or standard output cannot be written.",
         ]
     ) { arguments in
         let reason = arguments[reason]
         guard let text = ReasonExplanation.text(for: reason) else {
-            Console.complain("no reason is called '\(reason)'; docs/reasons.md lists them all")
+            Console.complain("\(reason): unknown reason; see docs/reasons.md")
             Console.end(.failure)
         }
         Console.show(text)

@@ -6,18 +6,18 @@ import Service
 
 enum FingerprintCommand {
     private static let token = Operand.required(
-        .text("TOKEN"),
-        help: "The device token, or - to read tokens from standard input, one per line."
+        .text("token"),
+        help: "A device token, or - to read tokens from standard input, one per line."
     )
     private static let config = Option.optional(
         "config",
         .file,
-        help: "A configuration that has log.fingerprint_key_file."
+        help: "Configuration file with log.fingerprint_key_file."
     ).variable(Configuration.fileVariable)
     private static let keyFile = Option.optional(
         "key-file",
         .file,
-        help: "The key file itself, instead of a configuration."
+        help: "The key file itself, instead of --config."
     )
 
     static let command = Command(
@@ -27,21 +27,22 @@ enum FingerprintCommand {
             Logs never show a device token. With log.fingerprint_key_file they show a keyed \
             fingerprint instead, under the key 'device', so that you can find a customer's device.
 
-            Everyone who can list processes sees the arguments of a command; pass - to read from \
-            standard input instead. The same key always gives the same fingerprint: the first 16 \
-            digits of 'openssl dgst -sha256 -hmac KEY' over the token in lower case.
+            Anyone who can list processes sees a command's arguments; pass - to read tokens from \
+            standard input instead. A fingerprint is the first 16 digits of \
+            'openssl dgst -sha256 -hmac KEY' of the token in lower case.
             """,
         parameters: [token, config, keyFile],
         examples: [
-            "The log lines of one device, with HELIOGRAPH_CONFIG set:": """
-            kubectl logs -l app.kubernetes.io/name=heliograph --tail=-1 --prefix | \
-            grep "$(heliograph fingerprint - < token.txt)"
-            """
+            "Print a fingerprint":
+                "heliograph fingerprint --config heliograph.yaml - < token.txt",
+            "Find a device's log lines (HELIOGRAPH_CONFIG is set)": """
+            grep "$(heliograph fingerprint - < token.txt)" heliograph.log
+            """,
         ],
         exitCodes: [
             0: "Done.",
             1: """
-            There is no key, a text is not a device token, or standard output cannot be written to.
+            There is no key, a text is not a device token, or standard output cannot be written.
             """,
         ]
     ) { arguments in
@@ -64,7 +65,7 @@ enum FingerprintCommand {
         switch (arguments[keyFile], arguments[config]) {
         case (let file?, _) where !arguments.has(config): return .file(file)
         case (nil, let file?): return .configuration(file)
-        default: throw UsageError("give either --config or --key-file")
+        default: throw UsageError("--config, --key-file: pass exactly one of them")
         }
     }
 
@@ -72,9 +73,9 @@ enum FingerprintCommand {
         let key = try load(source)
         for (index, text) in try texts(token).enumerated() {
             guard let fingerprint = key.fingerprint(ofText: text) else {
-                let place = token == "-" ? "line \(index + 1)" : "the argument"
+                let place = token == "-" ? "line \(index + 1)" : "<token>"
                 throw ServiceError(
-                    text: "\(place) is no device token: expected an even number of "
+                    text: "\(place): not a device token; expected an even number of "
                         + "hexadecimal digits"
                 )
             }
@@ -88,7 +89,8 @@ enum FingerprintCommand {
         case .configuration(let path):
             guard let key = try ConfigurationOption.load(path).fingerprintKey() else {
                 throw ServiceError(
-                    text: "log.fingerprint_key_file: is not set, so logs name no device; make a "
+                    text:
+                        "log.fingerprint_key_file: is not set, so logs show no fingerprints; make a "
                         + "key with 'openssl rand -hex 32', and give it to all processes"
                 )
             }
@@ -99,7 +101,7 @@ enum FingerprintCommand {
     private static func texts(_ token: String) throws -> [String] {
         guard token == "-" else { return [token] }
         guard let bytes = ByteStream.input.readAll(limit: 16 << 20) else {
-            throw ServiceError(text: "standard input cannot be read, or is larger than 16MiB")
+            throw ServiceError(text: "standard input: cannot be read, or is larger than 16MiB")
         }
         return bytes.split(separator: UInt8(ascii: "\n"))
             .map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }

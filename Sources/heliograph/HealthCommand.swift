@@ -3,28 +3,30 @@ import Commands
 enum HealthCommand {
     private static let url = Option.defaulted(
         "url",
-        .text("URL"),
+        .text("url"),
         to: "http://127.0.0.1:9464/live",
-        help: "The URL to request, http only. Its port is admin.port in the configuration."
+        help: "The URL to request, http only; the port is admin.port."
     )
     private static let timeout = Option.defaulted(
         "timeout",
-        .integer(1...60, "SECONDS"),
+        .integer(1...60, "seconds"),
         to: 3,
-        help: "How long connecting, sending and waiting for the answer may each take."
+        help: "How long to connect, send and wait, each, from 1 to 60."
     )
 
     static let command = Command(
         "health",
-        "Ask a running service whether it is alive, for a container's health check.",
+        "Check that a running service is alive.",
+        text: "For health checks of containers, which have neither a shell nor curl.",
         parameters: [url, timeout],
         examples: [
-            "Check whether the service is ready:":
-                "heliograph health --url http://127.0.0.1:9464/ready"
+            "Check that the service is alive": "heliograph health",
+            "Check that the service is ready":
+                "heliograph health --url http://127.0.0.1:9464/ready",
         ],
         exitCodes: [
-            0: "The answer's status is 2xx.",
-            1: "It is not, or there is no answer; standard error says which.",
+            0: "The service answered with a status of 2xx.",
+            1: "It answered with another status, or not at all.",
         ]
     ) { arguments in
         let url = arguments[url]

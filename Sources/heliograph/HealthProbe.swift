@@ -4,7 +4,7 @@ import Glibc
 struct HealthProbe {
     /// The result of the request, if it failed.
     enum Failure: Error, Hashable, CustomStringConvertible {
-        case notHTTP(String)
+        case notHTTP
         case unknownHost(String)
         case unreachable(String)
         /// Nothing that begins like an answer of HTTP.
@@ -13,9 +13,9 @@ struct HealthProbe {
 
         var description: String {
             switch self {
-            case .notHTTP(let url): "'\(url)' is no URL like http://127.0.0.1:9464/live"
-            case .unknownHost(let host): "the host '\(host)' is not known"
-            case .unreachable(let why): "no connection: \(why)"
+            case .notHTTP: "not a URL such as http://127.0.0.1:9464/live"
+            case .unknownHost(let host): "unknown host '\(host)'"
+            case .unreachable(let why): "connection failed: \(why)"
             case .noAnswer: "no answer in time"
             case .refused(let status): "answered with status \(status)"
             }
@@ -28,7 +28,7 @@ struct HealthProbe {
     private static let statusLineBytesMax = 64
 
     init(_ url: String) throws(Failure) {
-        guard url.hasPrefix("http://") else { throw .notHTTP(url) }
+        guard url.hasPrefix("http://") else { throw .notHTTP }
         let rest = url.dropFirst("http://".count)
         let authority = rest.prefix { $0 != "/" }
         path = authority.endIndex == rest.endIndex ? "/" : String(rest[authority.endIndex...])
@@ -41,7 +41,7 @@ struct HealthProbe {
         guard !host.isEmpty, !isBracketed || name.endIndex < authority.endIndex,
             end.isEmpty || end.hasPrefix(":"), let number = UInt16(port),
             number > 0, path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
-        else { throw .notHTTP(url) }
+        else { throw .notHTTP }
     }
 
     /// Returns when the status is 2xx; each system call takes `seconds` at most.

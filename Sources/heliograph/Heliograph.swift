@@ -1,4 +1,4 @@
-import Commands
+package import Commands
 import Configuration
 import Glibc
 import Log
@@ -11,8 +11,7 @@ enum Main {
         // a pager or a log collector. A reader that has gone must be a failed write, not the end.
         _ = signal(SIGPIPE, SIG_IGN)
         forbidCoreDumps()
-        await Program(HeliographCommand.command, version: Service.Heliograph.version)
-            .main(printable: \.printableLines)
+        await HeliographCommand.program.main(printable: \.printableLines)
     }
 }
 
@@ -29,57 +28,64 @@ private func forbidCoreDumps() {
 }
 
 /// The program's table: everything that belongs to running the service.
-enum HeliographCommand {
-    static let command = Command(
+package enum HeliographCommand {
+    package static let program = Program(command, version: Service.Heliograph.version)
+
+    private static let command = Command(
         "heliograph",
         "Send push notifications from Kafka to Apple's push service (APNs).",
         text: """
             Reads events from Kafka, checks them against a JSON Schema, sends them to APNs over \
-            HTTP/2, and publishes an outcome for each event. 'heliograph-lab demo' shows all of it \
-            without Apple and without a cluster.
+            HTTP/2, and publishes one outcome per event. 'heliograph-lab demo' shows it without \
+            Apple and without a Kafka cluster.
             """,
         chapters: [
-            "FILES AND VARIABLES": """
-            --config names a YAML file, and the variable HELIOGRAPH_CONFIG does the same. \
-            docs/configuration.md lists the file's keys. A variable overrides a key: \
-            HELIOGRAPH_KAFKA_BOOTSTRAP_SERVERS sets kafka.bootstrap_servers. Secrets are read \
-            from files; the configuration has their paths. NO_COLOR turns colours off.
+            "Files and variables": """
+            HELIOGRAPH_CONFIG or --config names a YAML file; docs/configuration.md lists its keys. \
+            A variable overrides a key: HELIOGRAPH_KAFKA_BOOTSTRAP_SERVERS sets \
+            kafka.bootstrap_servers. Secrets are in files of their own, and the configuration has \
+            their paths. NO_COLOR turns colors off.
             """,
-            "OUTPUT": """
+            "Output": """
             Results go to standard output; logs, progress and errors go to standard error, one per \
             line. Device tokens, payloads and provider tokens are never shown. If standard output \
-            cannot be written to, as on a full disk, standard error says so and the exit code is \
-            not 0. Only tail treats a closed pipe as its end.
+            cannot be written, as on a full disk, the exit code is not 0. Only tail accepts a \
+            closed pipe.
             """,
-            "SHELL COMPLETIONS": """
+            "Shell completion": """
               source <(heliograph --generate-completion-script bash)
               source <(heliograph --generate-completion-script zsh)
               heliograph --generate-completion-script fish | source
 
-            To keep them, write the script to a file that your shell loads: \
+            To keep it, write the script to a file that your shell loads: \
             ~/.local/share/bash-completion/completions/heliograph, a file _heliograph in a folder \
             of zsh's $fpath, or ~/.config/fish/completions/heliograph.fish.
             """,
         ],
         examples: [
-            "Check the configuration:": "heliograph check --config heliograph.yaml",
-            "Run the service:": "heliograph run --config heliograph.yaml",
-            "See outcomes as they arrive:": "heliograph tail --config heliograph.yaml",
-            "Find out what to do about a reason:": "heliograph explain BadDeviceToken",
-            "Read the manual page:": "heliograph --generate-manual | man -l -",
+            "Run the service": "heliograph run --config heliograph.yaml",
+            "Follow outcomes": "heliograph tail --config heliograph.yaml",
+            "Read the manual page": "heliograph --generate-manual | man -l -",
         ],
         exitCodes: [
             0: "Done.",
-            1: "Not done; standard error says what is wrong and where.",
-            2: "The result is unknown; see the help of validate and channels.",
-            64: "The command line is wrong.",
-            75: "run ended because a thread was stuck; start it again.",
+            1: "Failed; standard error says where and why.",
+            2: """
+            The result is unknown: validate could not check everything, or channels got no answer.
+            """,
+            75: "Restart run: a thread was stuck, or a file of Kafka's changed.",
+            130: "A second SIGINT ended run at once.",
+            143: "A second SIGTERM ended run at once.",
         ],
         commands: [
-            RunCommand.command, CheckCommand.command, ValidateCommand.command,
-            ExplainCommand.command, TailCommand.command, PushCommand.command,
-            ChannelsCommand.command, DeadLettersCommand.command, FingerprintCommand.command,
-            HealthCommand.command,
+            "Service": [RunCommand.command, CheckCommand.command, HealthCommand.command],
+            "Events and outcomes": [
+                ValidateCommand.command, TailCommand.command, ExplainCommand.command,
+                DeadLettersCommand.command,
+            ],
+            "Apps and devices": [
+                PushCommand.command, ChannelsCommand.command, FingerprintCommand.command,
+            ],
         ]
     )
 }

@@ -8,37 +8,37 @@ import Tools
 enum PushCommand {
     static let command = Command(
         "push",
-        "Send one notification or broadcast now, and show everything about it.",
+        "Send one notification or broadcast and show the full exchange.",
         text: """
-            Use it when a device stays silent. It sends with the service's own client, credentials \
-            and checks, but without Kafka and without retries. It prints the request's headers, \
-            the times, APNs' answer and what the answer means. It never prints the provider token, \
-            and only a part of the device token.
+            Use it when a device gets nothing. It sends as the service does, with the same client, \
+            credentials and checks, but without Kafka and without retries. It prints the request's \
+            headers, timings, APNs' answer and what the answer means. It never prints the provider \
+            token, and only part of the device token.
 
-            Give either --event, or --bundle-id with --token or --channel.
+            Pass either --event, or --bundle-id with --token or --channel.
             """,
         parameters: [
-            ConfigurationOption.config, event, broadcast, token, channel, bundleID, pushType,
-            environment, priority, expiration, collapseID, alert, payload, timeout,
+            ConfigurationOption.config, token, channel, bundleID, alert, payload, environment,
+            timeout,
+        ],
+        furtherParameters: [
+            "Headers": [pushType, priority, expiration, collapseID],
+            "Whole events": [event, broadcast],
         ],
         examples: [
-            "A notification:": """
-            heliograph push --config heliograph.yaml --token a1b2... \
-            --bundle-id com.example.App --alert "Hello"
+            "Send an alert (HELIOGRAPH_CONFIG is set)": """
+            heliograph push --token "$TOKEN" --bundle-id com.example.app --alert Hello
             """,
-            "A broadcast:": """
-            heliograph push --config heliograph.yaml --channel dHN0... \
-            --bundle-id com.example.App \
-            --payload '{"aps":{"event":"update","timestamp":1767225600,"content-state":{}}}'
-            """,
-            "An event as it is in Kafka:":
+            "Send an event as it is in Kafka":
                 "heliograph push --config heliograph.yaml --event event.json",
+            "Send a broadcast event":
+                "heliograph push --config heliograph.yaml --event update.json --broadcast",
         ],
         exitCodes: [
             0: "APNs accepted it.",
             1: """
-            APNs did not accept it, it was not sent, or standard output cannot be written to; \
-            standard error has APNs' answer.
+            APNs refused it, it was not sent, or standard output cannot be written; standard error \
+            says which.
             """,
         ]
     ) { arguments in
@@ -67,64 +67,66 @@ enum PushCommand {
     private static let event = Option.optional(
         "event",
         .file,
-        help: "An event as it is in the topic; - reads standard input."
+        help: "A file with an event as it is in Kafka; - reads standard input."
     )
-    private static let broadcast = Option.flag("broadcast", help: "The event is a broadcast.")
-    private static let token = Option.optional("token", .text("HEX"), help: "The device token.")
+    private static let broadcast = Option.flag(
+        "broadcast",
+        help: "The event of --event is a broadcast."
+    )
+    private static let token = Option.optional("token", .text("token"), help: "The device token.")
     private static let channel = Option.optional(
         "channel",
-        .text("ID"),
+        .text("id"),
         help: "The channel to broadcast to."
     )
     private static let bundleID = Option.optional(
         "bundle-id",
-        .text("ID"),
-        help: "The app's bundle ID, without the push type's suffix."
+        .text("id"),
+        help: "The app's bundle ID, without a push type's suffix."
     )
     private static let pushType = Option.defaulted(
         "push-type",
-        .text("TYPE"),
+        .text("type"),
         to: "alert",
-        help: "alert, background, voip, ... Not for broadcasts."
+        help: "alert, background, voip, ...; not for broadcasts."
     )
     private static let environment = Option.optional(
         "environment",
-        .choice() as ValueType<ChannelRun.Environment>,
-        help: "Where to send. Without it, the credential's own environment."
+        .choice("environment") as ValueType<ChannelRun.Environment>,
+        help: "Where to send; by default, the credential's environment."
     )
     private static let priority = Option.optional(
         "priority",
         .integer() as ValueType<Int>,
-        help: "10, 5 or 1."
+        help: "10 (at once), 5 or 1 (saves power)."
     )
     private static let expiration = Option.optional(
         "expiration",
-        .integer(Int64.min...Int64.max, "SECONDS"),
+        .integer(Int64.min...Int64.max, "seconds"),
         help: """
-            When the notification expires, in seconds since 1970; 0 means that APNs does not store \
-            it. Broadcasts have 0 by default.
+            Expiry as Unix time; 0 = deliver now or never, the default of broadcasts.
             """
     )
     private static let collapseID = Option.optional(
         "collapse-id",
-        .text("ID"),
+        .text("id"),
         help: "Notifications with the same collapse ID replace each other."
     )
     private static let alert = Option.optional(
         "alert",
-        .text("TEXT"),
-        help: #"The text to show; short for --payload '{"aps":{"alert":"TEXT"}}'."#
+        .text("text"),
+        help: #"The text to show: --payload '{"aps":{"alert":"TEXT"}}'."#
     )
     private static let payload = Option.optional(
         "payload",
-        .text("JSON"),
+        .text("json"),
         help: "The payload, sent byte for byte."
     )
     private static let timeout = Option.defaulted(
         "timeout",
-        .integer(1...3600, "SECONDS"),
+        .integer(1...3600, "seconds"),
         to: 30,
-        help: "How long to wait for the answer."
+        help: "How long to wait for the answer, from 1 to 3600."
     )
 
     private static func checkRules(_ arguments: Arguments) throws(UsageError) {
@@ -137,24 +139,29 @@ enum PushCommand {
             guard !others, !arguments.has(pushType), !arguments.has(environment),
                 !arguments.has(priority),
                 !arguments.has(expiration)
-            else { throw UsageError("--event is the whole event; leave out the other options") }
+            else {
+                throw UsageError("--event: is a whole event; remove the options that describe one")
+            }
             return
         }
         guard arguments.has(bundleID), arguments.has(token) != arguments.has(channel) else {
-            throw UsageError("give either --event, or --bundle-id with --token or --channel")
+            throw UsageError(
+                "--bundle-id: needs one of --token and --channel; or pass --event instead"
+            )
         }
         guard arguments.has(channel) else {
             guard !arguments[broadcast] else {
-                throw UsageError("--broadcast goes with --event or --channel")
+                throw UsageError("--broadcast: needs --event or --channel; add one of them")
             }
             guard hasAlert != hasPayload else {
-                throw UsageError("give either --alert or --payload")
+                throw UsageError("--alert, --payload: pass exactly one of them")
             }
             return
         }
         guard hasPayload, !hasAlert, !arguments.has(pushType), !arguments.has(collapseID) else {
             throw UsageError(
-                "a broadcast needs --payload and takes no --alert, --push-type or --collapse-id"
+                "--channel: a broadcast needs --payload; remove --alert, --push-type and "
+                    + "--collapse-id"
             )
         }
     }

@@ -6,22 +6,26 @@ enum RunCommand {
         "run",
         "Run the service until SIGTERM.",
         text: """
-            On SIGTERM or SIGINT the service stops reading events, finishes the ones it has \
+            SIGTERM or SIGINT drains: the service stops reading events, finishes those in flight \
             within limits.drain_timeout, commits, leaves the consumer group and exits with 0. A \
-            second SIGTERM or SIGINT ends it at once: no event is lost, but those in flight are \
-            sent again.
+            second signal ends it at once: no event is lost, but those in flight are sent again.
 
-            SIGHUP reads credential files, schemas.directory and all other files that may change \
-            at once. Changed files are also read without it, within seconds. When those of \
-            kafka.properties change, the service drains and exits with 75, to be started again.
+            SIGHUP reloads credentials, schemas and other files at once; without it, changes are \
+            picked up within seconds. When a file named in kafka.properties changes, the service \
+            drains and exits with 75, so that its supervisor restarts it.
             """,
         parameters: [ConfigurationOption.config],
+        examples: [
+            "Run with a configuration file": "heliograph run --config heliograph.yaml",
+            "Override a key":
+                "HELIOGRAPH_LOG_LEVEL=debug heliograph run --config heliograph.yaml",
+        ],
         exitCodes: [
-            0: "The service was stopped and has drained.",
-            1: "The service could not start or failed; standard error says why.",
-            75: "A thread was stuck, or Kafka's files changed; start the service again.",
-            130: "A second SIGINT ended it at once.",
-            143: "A second SIGTERM ended it at once.",
+            0: "Stopped by a signal, and drained.",
+            1: "Could not start, or failed; standard error says why.",
+            75: "A thread was stuck, or a file of Kafka's changed; restart the service.",
+            130: "Ended at once by a second SIGINT.",
+            143: "Ended at once by a second SIGTERM.",
         ]
     ) { arguments in
         // First of all: as PID 1 of a container, a signal that nobody catches is dropped.

@@ -10,32 +10,30 @@ enum TailCommand {
         "Follow outcomes as they are published.",
         text: """
             Reads results.topic, outside the service's consumer group, and prints one line per \
-            outcome: time, outcome, reason, apns-topic, event, and details. An option that is \
-            given several times matches any of its values; different options must all match.
+            outcome: time, outcome, reason, apns-topic, event, and details. Repeating a filter \
+            means "or"; different filters combine with "and".
 
-            Device tokens are never shown. With log.fingerprint_key_file, lines carry the same \
-            fingerprint as the logs. On a terminal outcomes are coloured, unless NO_COLOR is set. \
-            'heliograph explain REASON' says what a reason means.
+            Device tokens are never shown. With log.fingerprint_key_file, lines have the \
+            fingerprint shown in logs. 'heliograph explain <reason>' explains a reason.
             """,
-        parameters: [ConfigurationOption.config, since, noFollow, limit, json, color]
-            + OutcomeSelection.parameters,
+        parameters: [ConfigurationOption.config, since, noFollow, limit],
+        furtherParameters: [
+            "Filters": OutcomeSelection.parameters,
+            "Output": [json, color],
+        ],
         examples: [
-            "Notifications that failed:": """
-            heliograph tail --config heliograph.yaml --outcome rejected --outcome undeliverable
-            """,
-            "One app, starting 15 minutes ago:": """
-            heliograph tail --config heliograph.yaml --since 15m --bundle-id com.example.App
-            """,
-            "The reasons for one device in the last 24 hours:": """
-            heliograph tail --config heliograph.yaml --since 24h --no-follow --json \
-            --token a1b2... | jq .reason
+            "Follow rejected notifications":
+                "heliograph tail --config heliograph.yaml --outcome rejected",
+            "Print one device's outcomes of the last day (HELIOGRAPH_CONFIG is set)":
+                #"heliograph tail --since 24h --no-follow --token "$TOKEN""#,
+            "Count reasons of the last hour (HELIOGRAPH_CONFIG is set)":
+                """
+            heliograph tail --since 1h --no-follow --json | jq -r .reason | sort | uniq -c
             """,
         ],
         exitCodes: [
-            0: """
-            It was interrupted, reached --limit or the end, or its reader closed the pipe.
-            """,
-            1: "The topic cannot be read, or standard output cannot be written to.",
+            0: "Interrupted, reached --limit or the end, or its reader closed the pipe.",
+            1: "The topic cannot be read, or standard output cannot be written.",
         ]
     ) { arguments in
         let configuration = arguments.loadConfiguration()
@@ -59,7 +57,7 @@ enum TailCommand {
             let unreadable = tail.unreadableCount
             Console.complain(
                 (count == 1 ? "1 outcome" : "\(count) outcomes")
-                    + (unreadable == 0 ? "" : "; \(unreadable) records are no outcomes")
+                    + (unreadable == 0 ? "" : "; \(unreadable) records are not outcomes")
             )
         } catch {
             Console.complain("\(error)")
@@ -75,11 +73,11 @@ enum TailCommand {
     )
     private static let noFollow = Option.flag(
         "no-follow",
-        help: "Stop at the current end of the topic. Without --since, start at its beginning."
+        help: "Stop at the topic's current end; without --since, start at its beginning."
     )
     private static let limit = Option.optional(
         "limit",
-        .integer(1...Int.max),
+        .integer(1...Int.max, "count"),
         help: "Stop after this many outcomes."
     )
     private static let json = Option.flag(
@@ -88,9 +86,9 @@ enum TailCommand {
     )
     private static let color = Option.defaulted(
         "color",
-        .choice() as ValueType<ColorChoice>,
+        .choice("when") as ValueType<ColorChoice>,
         to: .auto,
-        help: "When to use colours."
+        help: "When to use colors; auto: on a terminal, unless NO_COLOR is set."
     )
 
     /// - Returns: How many were shown.
@@ -133,49 +131,49 @@ private enum OutcomeSelection {
 
     private static let outcome = Option.repeatable(
         "outcome",
-        .choice("OUTCOME") as ValueType<OutcomeKind>,
+        .choice("outcome") as ValueType<OutcomeKind>,
         help: "Only this outcome."
     )
     private static let reason = Option.repeatable(
         "reason",
-        .text("REASON"),
+        .text("reason"),
         help: "Only this reason, such as BadDeviceToken."
     )
     private static let bundleID = Option.repeatable(
         "bundle-id",
-        .text("ID"),
+        .text("id"),
         help: """
-            Only this app, for every push type. Hides the outcomes of broadcasts, which name no app.
+            Only this app, for every push type. Hides broadcasts, whose outcomes name no app.
             """
     )
     private static let topic = Option.repeatable(
         "topic",
-        .text("TOPIC"),
+        .text("topic"),
         help: "Only this apns-topic."
     )
     private static let credential = Option.repeatable(
         "credential",
-        .text("NAME"),
+        .text("name"),
         help: "Only notifications sent with this credential."
     )
     private static let eventID = Option.repeatable(
         "event-id",
-        .text("ID"),
+        .text("id"),
         help: "Only the event with this ID."
     )
     private static let token = Option.repeatable(
         "token",
         ValueType(
-            "TOKEN",
+            "token",
             expected: "an even number of hexadecimal digits",
             read: { DeviceToken($0) }
         ),
-        help: "Only this device."
+        help: "Only the device with this token."
     )
     private static let fingerprint = Option.repeatable(
         "fingerprint",
-        .text("FINGERPRINT"),
-        help: "Only the device that has this fingerprint in the logs."
+        .text("fingerprint"),
+        help: "Only this device, by the fingerprint shown in logs."
     )
 
     static func filter(_ arguments: Arguments) -> OutcomeFilter {

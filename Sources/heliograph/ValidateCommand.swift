@@ -6,10 +6,9 @@ import Tools
 enum ValidateCommand {
     static let command = Command(
         "validate",
-        "Check events, or any JSON documents, against a schema.",
+        "Check events, or any JSON, against a schema.",
         text: """
-            Reads one JSON document per line and prints one result per line, in the same order, as \
-            soon as it is known:
+            Reads one JSON document per line and prints one result per line, in the same order:
 
               {"line":1,"valid":true,"violations":[]}
               {"line":2,"valid":false,"violations":[
@@ -17,31 +16,34 @@ enum ValidateCommand {
                  "keyword_location":"/properties/priority/enum",
                  "message":"must be one of 10, 5, 1; found -4711"}]}
 
-            The second result is one line, too. A result has at most 20 violations and 4 KB of \
-            them. Blank lines produce no result. 'jq -c . FILE' turns a document of several lines \
-            into one line. The last line on standard error is a summary: '3 of 1000 lines invalid'.
+            The second result, too, is one line. A result has at most 20 violations and 4 KB of \
+            them. Blank lines produce no result. 'jq -c . FILE' makes one line of a document. The \
+            last line on standard error is a summary: '3 of 1000 lines invalid'.
 
             Without --schema, documents are events and are checked as the service checks them: \
-            against the event's schema, Apple's documented rules, and --payload. What --payload \
-            warn finds is listed, but the event is still valid, because it would be sent. With \
-            --broadcast they are events of a broadcast source, and Apple's rules for the payload \
-            of broadcasts always apply.
+            against the event's schema, Apple's documented rules, and --payload. With --payload \
+            warn, violations of the payload are listed, but the event is valid, because the \
+            service would send it. With --broadcast, documents are events of a broadcast source, \
+            and Apple's payload rules for broadcasts always apply.
             """,
-        parameters: [
-            file, schema, schemaDirectory, defaultDraft, assertFormat, broadcast, payload,
+        parameters: [file, payload, broadcast],
+        furtherParameters: [
+            "Custom schemas": [schema, schemaDirectory, defaultDraft, assertFormat]
         ],
         examples: [
-            "Events, strictly, as in your own CI:":
-                "heliograph validate --payload strict events.ndjson",
-            "Documents with a schema of your own:":
-                "heliograph validate --schema order.json --schema-directory schemas orders.ndjson",
+            "Check events in CI": "heliograph validate --payload strict events.ndjson",
+            "Check the last 100 events of a topic": """
+            kcat -Ceq -b localhost:9092 -t notifications -o -100 | heliograph validate -
+            """,
+            "Check documents with your own schema":
+                "heliograph validate --schema order.schema.json orders.ndjson",
         ],
         exitCodes: [
             0: "Every line is valid.",
             1: "A line is invalid.",
             2: """
             Not everything was checked: the file cannot be read or has no line, the schema was \
-            refused, or standard output cannot be written to.
+            refused, or standard output cannot be written.
             """,
         ]
     ) { arguments in
@@ -58,45 +60,47 @@ enum ValidateCommand {
     private static let schema = Option.optional(
         "schema",
         .file,
-        help: "A schema to check against instead of the event's: draft 2020-12 or draft-07."
+        help: "Check against this schema (draft 2020-12 or draft-07), not the event's."
     )
     private static let schemaDirectory = Option.repeatable(
         "schema-directory",
-        ValueType("[BASE-URI=]DIR", hint: .folder) { SchemaSource.Directory(argument: $0) },
+        ValueType("[<base-uri>=]<folder>", hint: .folder) { SchemaSource.Directory(argument: $0) },
         help: """
-            A folder of schemas that --schema can refer to. Each *.json file in it has two names: \
-            its own $id, and BASE-URI followed by its relative path. Without BASE-URI that is its \
-            file: URI, so relative references lead from file to file. Nothing is fetched from the \
-            network.
+            A folder of schemas that --schema can refer to. Each *.json file in it has two URIs: \
+            its $id, and the base URI with the file's relative path. The default base URI is the \
+            folder's file: URI, so relative references work. Nothing is fetched from the network.
             """
     )
     private static let defaultDraft = Option.defaulted(
         "default-draft",
-        .choice(),
+        .choice("draft"),
         to: SchemaSource.Draft.draft2020,
         help: "The draft of schemas without $schema."
     )
     private static let assertFormat = Option.flag(
         "assert-format",
-        help: "Enforce 'format' even where the schema's draft makes it an annotation."
+        help: "Enforce 'format' even if the schema's draft does not."
     )
-    private static let broadcast = Option.flag("broadcast", help: "The events are broadcasts.")
+    private static let broadcast = Option.flag(
+        "broadcast",
+        help: "The events are those of a broadcast source."
+    )
     private static let payload = Option.defaulted(
         "payload",
-        .choice(),
+        .choice("level"),
         to: Configuration.PayloadChecks.warn,
-        help: "How to check payloads, like the key schemas.payload."
+        help: "How to check payloads, as schemas.payload does."
     )
 
     private static func checkRules(_ arguments: Arguments) throws(UsageError) {
         let hasSchema = arguments.has(schema)
         let hasPayload = arguments.has(payload)
         guard !hasSchema || !hasPayload else {
-            throw UsageError("--payload is for events and has no meaning with --schema")
+            throw UsageError("--payload: is for events only; remove it or --schema")
         }
         guard !arguments[broadcast] || (!hasSchema && !hasPayload) else {
             throw UsageError(
-                "--broadcast brings its own schema and rules; leave out --schema and --payload"
+                "--broadcast: has its own schema and rules; remove --schema and --payload"
             )
         }
         let needsSchema =
@@ -104,7 +108,7 @@ enum ValidateCommand {
             || arguments[assertFormat]
         guard hasSchema || !needsSchema else {
             throw UsageError(
-                "--schema-directory, --default-draft and --assert-format need --schema"
+                "--schema-directory, --default-draft, --assert-format: need --schema; add it"
             )
         }
     }

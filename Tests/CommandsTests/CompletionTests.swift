@@ -11,7 +11,7 @@ import Testing
         let script = Self.script(shell)
         let paths = [
             "bash": ("--config) paths=-f", "--schemas) paths=-d"),
-            "zsh": ("--config=[The configuration file.]:FILE:_files'", "DIR:_files -/'"),
+            "zsh": ("--config=[The configuration file.]:<file>:_files'", "<folder>:_files -/'"),
             "fish": ("-l config -r -F", "-l schemas -x -a '(__fish_complete_directories "),
         ]
         #expect(script.contains(paths[shell]?.0 ?? "?"))
@@ -19,10 +19,10 @@ import Testing
     }
 
     @Test func `texts are quoted for each shell`() {
-        let option = Option.optional("at", .text("[A:]B"), help: #"Ann's [time]: \n."#)
+        let option = Option.optional("at", .text("[<a>:]<b>"), help: #"Ann's [time]: \n."#)
         let program = Program(Command("quote-it", "", parameters: [option]) { _ in })
         let zsh = program.text("--generate-completion-script", "zsh")
-        #expect(zsh.contains(#"--at=[Ann'\''s \[time\]\: \\n.]:\[A\:\]B: '"#))
+        #expect(zsh.contains(#"--at=[Ann'\''s \[time\]\: \\n.]:\[<a>\:\]<b>: '"#))
         let fish = program.text("--generate-completion-script", "fish")
         #expect(fish.contains(#"-l at -x -d 'Ann\'s [time]: \\n.'"#))
         #expect(fish.contains("function __quote_it_at"))
@@ -42,7 +42,9 @@ import Testing
         )
         #expect(Self.page.contains("\npost \\- send letters\n"))
         #expect(Self.page.contains("\n.SS post box list\nList the letters in a box.\n"))
-        #expect(Self.page.contains("\n.TP\n\\fB\\-n, \\-\\-limit N\\fR\nStop after this many.\n"))
+        #expect(
+            Self.page.contains("\n.TP\n\\fB\\-n, \\-\\-limit <count>\\fR\nStop after this many.\n")
+        )
         #expect(Self.page.contains("\n\\fBPOST_CONFIG\\fR\nUsed if \\-\\-config is not given.\n"))
     }
 

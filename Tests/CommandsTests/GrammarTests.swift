@@ -96,8 +96,8 @@ import Testing
         let program = Program(Command("one", "Do one thing.", parameters: [limit]) { _ in })
         #expect(program.arguments([])?[limit] == 4)
         #expect(program.arguments(["--limit=9"])?[limit] == 9)
-        #expect(program.error(["--version"]) == "Error: unknown option '--version'")
-        #expect(program.error(["help"]) == "Error: unexpected argument 'help'")
+        #expect(program.error(["--version"]) == "one: --version: unknown option")
+        #expect(program.error(["help"]) == "one: help: unexpected argument; remove it")
     }
 
     @Test func `an option that the command does not declare is a mistake of ours`() async {

@@ -14,12 +14,12 @@ enum SmallProgram {
         .variable("POST_CONFIG")
     static let since = Option.optional(
         "since",
-        ValueType("TIME", expected: "a time such as 12:00", read: { $0.contains(":") ? $0 : nil }),
+        ValueType("time", expected: "a time such as 12:00", read: { $0.contains(":") ? $0 : nil }),
         help: "Start there instead of now."
     )
     static let limit = Option.optional(
         "limit",
-        .integer(1...Int.max),
+        .integer(1...Int.max, "count"),
         help: "Stop after this many."
     )
     .short("n")
@@ -31,11 +31,11 @@ enum SmallProgram {
     ).variable("POST_RETRIES")
     static let color = Option.defaulted(
         "color",
-        .choice() as ValueType<Color>,
+        .choice("when") as ValueType<Color>,
         to: .auto,
         help: "When to use colours."
     )
-    static let tag = Option.repeatable("tag", .text("TAG"), help: "Only letters with this tag.")
+    static let tag = Option.repeatable("tag", .text("tag"), help: "Only letters with this tag.")
         .short("t")
     static let quiet = Option.flag("quiet", help: "Print nothing.").short("q")
     static let noWait = Option.flag("no-wait", help: "Stop at the end.").short("w")
@@ -54,10 +54,11 @@ enum SmallProgram {
 
             Its lines may be of any length.
             """,
-        parameters: [config, retries, color, quiet, schemas, letter],
+        parameters: [config, retries, quiet, letter],
+        furtherParameters: ["Looks": [color, schemas]],
         examples: [
-            "A letter that another program writes:":
-                "write-letter --to 'Ann and  Bob' | post send --config post.yaml --color never -"
+            "Send what another program writes":
+                "write-letter --to 'Ann and  Bob' | post send --config post.yaml -"
         ],
         exitCodes: [
             0: "The letter was sent.",
@@ -72,16 +73,16 @@ enum SmallProgram {
         parameters: [config, since, limit, tag, quiet, noWait]
     ) { _ in }
 
-    static let box = Command("box", "Look after letter boxes.", commands: [list])
+    static let box = Command("box", "Look after letter boxes.", commands: ["Commands": [list]])
 
     static let root = Command(
         "post",
         "Send letters.",
         text: "A program for tests.",
-        chapters: ["FILES": "--config names a file."],
-        examples: ["See what is there:": "post box list --config post.yaml"],
+        chapters: ["Files": "--config names a file."],
+        examples: ["See what is there": "post box list --config post.yaml"],
         exitCodes: [2: "Nobody knows."],
-        commands: [send, box]
+        commands: ["Letters": [send], "Boxes": [box]]
     )
 }
 

@@ -3,66 +3,83 @@ import Testing
 
 @Suite struct UsageErrorTests {
     @Test(arguments: [
-        (["tial"], "unknown command 'tial'"),
-        (["snd"], "unknown command 'snd', did you mean 'send'?"),
-        (["box", "lst"], "unknown command 'lst', did you mean 'list'?"),
-        (["help", "bxo"], "unknown command 'bxo', did you mean 'box'?"),
-        (["--verison"], "unknown option '--verison', did you mean '--version'?"),
-        (["list", "--confg", "c"], "unknown option '--confg', did you mean '--config'?"),
-        (["list", "-config", "c"], "unknown option '-config', did you mean '--config'?"),
-        (["list", "--conf", "c"], "unknown option '--conf'"),
-        (["list", "--confg=c"], "unknown option '--confg', did you mean '--config'?"),
-        (["list", "-z"], "unknown option '-z'"),
-        (["list", "-qz"], "unknown option '-z'"),
-        (["list", "--no-quiet"], "unknown option '--no-quiet'"),
-        (["list"], "missing --config FILE (or the variable POST_CONFIG)"),
-        (["send"], "missing --config FILE (or the variable POST_CONFIG) and FILE"),
-        (["send", "--config", "c", "a", "b"], "unexpected argument 'b'"),
-        (["list", "--config"], "--config needs a value: --config FILE"),
+        (["tial"], "tial: unknown command"),
+        (["snd"], "snd: unknown command; did you mean 'send'?"),
+        (["box", "lst"], "lst: unknown command; did you mean 'list'?"),
+        (["help", "bxo"], "bxo: unknown command; did you mean 'box'?"),
+        (["--verison"], "--verison: unknown option; did you mean '--version'?"),
+        (["list", "--confg", "c"], "--confg: unknown option; did you mean '--config'?"),
+        (["list", "-config", "c"], "-config: unknown option; did you mean '--config'?"),
+        (["list", "--conf", "c"], "--conf: unknown option"),
+        (["list", "--confg=c"], "--confg: unknown option; did you mean '--config'?"),
+        (["list", "-z"], "-z: unknown option"),
+        (["list", "-qz"], "-z: unknown option"),
+        (["list", "--no-quiet"], "--no-quiet: unknown option"),
+        (["list"], "--config <file>: missing; pass it or set POST_CONFIG"),
+        (["send", "--config", "c"], "<file>: missing; pass it"),
+        (["send", "--config", "c", "a", "b"], "b: unexpected argument; remove it"),
+        (["list", "--config"], "--config: needs a value; write --config <file>"),
         (
             ["list", "--config", "--"],
-            "--config needs a value: --config FILE; to pass '--', write --config=--"
+            "--config: needs a value; write --config <file>, or --config=-- to pass '--'"
         ),
-        (["list", "-n"], "--limit needs a value: --limit N"),
+        (["list", "-n"], "--limit: needs a value; write --limit <count>"),
         (
             ["list", "--config", "--quiet"],
-            "--config needs a value: --config FILE; to pass '--quiet', write --config=--quiet"
+            "--config: needs a value; write --config <file>, or --config=--quiet to pass '--quiet'"
         ),
-        (["list", "--quiet=yes"], "--quiet takes no value, not 'yes'"),
-        (["list", "--config=a", "--config=b"], "--config is given twice"),
-        (["list", "-n1", "--limit=1"], "--limit is given twice"),
-        (["list", "--config=c", "-n0"], "--limit '0': expected a number of 1 or more"),
-        (["list", "--config=c", "-n-5"], "--limit '-5': expected a number of 1 or more"),
-        (["list", "--config=c", "--since", "x"], "--since 'x': expected a time such as 12:00"),
-        (["send", "--retries", "10", "a"], "--retries '10': expected a number from 0 to 9"),
-        (["send", "--retries", "9x", "a"], "--retries '9x': expected a number from 0 to 9"),
-        (["send", "--color=blue", "a"], "--color 'blue': expected auto, always or never"),
+        (["list", "--quiet=yes"], "--quiet: takes no value; remove '=yes'"),
+        (["list", "--config=a", "--config=b"], "--config: given twice; pass it once"),
+        (["list", "-n1", "--limit=1"], "--limit: given twice; pass it once"),
+        (
+            ["list", "--config=c", "-n0"],
+            "--limit: invalid value '0'; expected a number of 1 or more"
+        ),
+        (
+            ["list", "--config=c", "-n-5"],
+            "--limit: invalid value '-5'; expected a number of 1 or more"
+        ),
+        (
+            ["list", "--config=c", "--since", "x"],
+            "--since: invalid value 'x'; expected a time such as 12:00"
+        ),
+        (
+            ["send", "--retries", "10", "a"],
+            "--retries: invalid value '10'; expected a number from 0 to 9"
+        ),
+        (
+            ["send", "--retries", "9x", "a"],
+            "--retries: invalid value '9x'; expected a number from 0 to 9"
+        ),
+        (
+            ["send", "--color=blue", "a"],
+            "--color: invalid value 'blue'; expected auto, always or never"
+        ),
         (
             ["send", "--color=allways", "a"],
-            "--color 'allways': expected auto, always or never, did you mean 'always'?"
+            "--color: invalid value 'allways'; expected auto, always or never; "
+                + "did you mean 'always'?"
         ),
         (
             ["--generate-completion-script", "fsh"],
-            "--generate-completion-script 'fsh': expected bash, zsh or fish, did you mean 'fish'?"
+            "--generate-completion-script: invalid value 'fsh'; expected bash, zsh or fish; "
+                + "did you mean 'fish'?"
         ),
-        (["--generate-completion-script"], "--generate-completion-script needs a value: "),
+        (
+            ["--generate-completion-script"],
+            "--generate-completion-script: needs a value; "
+                + "write --generate-completion-script <shell>"
+        ),
     ])
     func `what is wrong is named, and what was probably meant`(words: [String], text: String) {
         let line = words.first == "list" ? ["box"] + words : words
-        let error = SmallProgram.program.error(line) ?? "none"
-        if text.hasSuffix(": ") {
-            #expect(error.hasPrefix("Error: " + text))
-        } else {
-            #expect(error == "Error: " + text)
-        }
+        #expect(SmallProgram.program.error(line) == "post: " + text)
     }
 
     @Test(arguments: [
-        (["list", "--config", "c\u{FF}"], "what follows --config"),
-        (["list", "--config=\u{FF}"], "the value of --config"),
-        (["list", "-n", "\u{FF}"], "what follows -n"),
-        (["send", "--config=c", "\u{FF}"], "argument 3"), (["\u{FF}"], "argument 1"),
-        (["list", "--\u{FF}"], "argument 2"),
+        (["list", "--config", "c\u{FF}"], "--config"), (["list", "--config=\u{FF}"], "--config"),
+        (["list", "-n", "\u{FF}"], "-n"), (["send", "--config=c", "\u{FF}"], "argument 3"),
+        (["\u{FF}"], "argument 1"), (["list", "--\u{FF}"], "argument 2"),
     ])
     func `what is not UTF-8 is refused, not corrected`(words: [String], place: String) {
         // Of Latin-1, in which ÿ is the byte 0xFF.
@@ -71,7 +88,7 @@ import Testing
             Issue.record("not refused")
             return
         }
-        #expect(text.hasPrefix("Error: \(place) is not UTF-8\n"))
+        #expect(text.hasPrefix("post: \(place): not UTF-8; encode it as UTF-8\n"))
     }
 
     @Test func `a bad value of a variable is the variable's fault`() {
@@ -79,23 +96,24 @@ import Testing
             ["send", "letter", "--config=c"],
             environment: ["POST_RETRIES": "many"]
         )
-        #expect(error == "Error: POST_RETRIES 'many': expected a number from 0 to 9")
+        #expect(error == "post: POST_RETRIES: invalid value 'many'; expected a number from 0 to 9")
     }
 
     @Test func `after the error stand the usage and where to read on`() {
         #expect(
             SmallProgram.program.text("send") == """
-                Error: missing --config FILE (or the variable POST_CONFIG) and FILE
-                Usage: post send --config FILE [OPTION]... FILE
-                  See 'post send --help' for more information.
+                post: --config <file>: missing; pass it or set POST_CONFIG
+                post: <file>: missing; pass it
+                Usage: post send --config <file> [options] <file>
+                For more, run 'post send --help'.
 
                 """
         )
         #expect(
             SmallProgram.program.text("x") == """
-                Error: unknown command 'x'
-                Usage: post SUBCOMMAND
-                  See 'post --help' for more information.
+                post: x: unknown command
+                Usage: post <command> [options]
+                For more, run 'post --help'.
 
                 """
         )
@@ -112,7 +130,7 @@ import Testing
     ) {
         let option = Option.optional("n", type, help: "")
         let program = Program(Command("count", "", parameters: [option]) { _ in })
-        #expect(program.error(["--n=x"]) == "Error: --n 'x': expected \(expected)")
+        #expect(program.error(["--n=x"]) == "count: --n: invalid value 'x'; expected \(expected)")
     }
 
     @Test func `a small integer names the ends of its type`() {
@@ -120,7 +138,7 @@ import Testing
         let program = Program(Command("count", "", parameters: [option]) { _ in })
         #expect(
             program.error(["--port=65536"])
-                == "Error: --port '65536': expected a number from 0 to 65535"
+                == "count: --port: invalid value '65536'; expected a number from 0 to 65535"
         )
     }
 }

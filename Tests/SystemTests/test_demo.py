@@ -55,4 +55,4 @@ def test_an_own_file_is_held_against_its_expectations(outcome, code, tmp_path):
 def test_an_expectation_inside_an_event_is_refused(tmp_path):
     run = demo("--events", written(tmp_path, {**ALIVE, "expect": {"outcome": "accepted"}}))
     assert run.returncode == 1
-    assert "belongs beside 'value'" in run.stderr
+    assert "belongs next to 'value'" in run.stderr

@@ -53,7 +53,7 @@ def run(request, tmp_path):
             )
         lines = done.stderr.splitlines()
         assert done.returncode == 1, (command, lines)
-        complaint = f"heliograph: standard output takes no more: {WORDS[request.param]}"
+        complaint = f"heliograph: standard output: cannot be written: {WORDS[request.param]}"
         assert lines[-1] == complaint, lines
         return lines
 

@@ -11,16 +11,21 @@ import Vocabulary
 enum DemoCommand {
     static let command = Command(
         "demo",
-        "Run the whole service against an embedded Kafka and a simulated APNs.",
+        "Run the whole service against stand-ins for Kafka and APNs.",
         text: """
             Publishes a file of events and shows their outcomes.
 
             Each line of the file is an event, or {"value": EVENT}, {"raw": "..."} or \
             {"base64": "..."} with an optional "expect": {"outcome": "...", "reason": "..."}. A \
-            line without "expect" may have any outcome. With a file of your own, events may have \
-            any bundle ID.
+            line without "expect" may have any outcome. In your own file, events may have any \
+            bundle ID.
             """,
         parameters: [events, scenario, keepRunning, adminPort, logLevel],
+        examples: [
+            "Run the shipped events": "heliograph-lab demo",
+            "Keep running, with the status page on port 9464":
+                "heliograph-lab demo --keep-running --admin-port 9464",
+        ],
         exitCodes: [
             0: "Every event has exactly one outcome, and it is the expected one.",
             1: "An outcome is missing or unexpected, or the demo could not run.",
@@ -45,7 +50,7 @@ enum DemoCommand {
     private static let events = Option.optional(
         "events",
         .file,
-        help: "The events, one JSON document per line (default: examples/events.ndjson)."
+        help: "Events, one JSON document per line. [default: examples/events.ndjson]"
     )
     private static let scenario = Option.defaulted(
         "scenario",
@@ -55,17 +60,17 @@ enum DemoCommand {
     )
     private static let keepRunning = Option.flag(
         "keep-running",
-        help: "After the file, keep producing and serve the admin port until Ctrl-C."
+        help: "Then keep producing, and serve the admin port, until Ctrl-C."
     )
     private static let adminPort = Option.defaulted(
         "admin-port",
-        .integer(0...UInt16.max, "PORT"),
+        .integer(0...UInt16.max, "port"),
         to: 0,
         help: "The admin port; 0 picks a free one."
     )
     private static let logLevel = Option.defaulted(
         "log-level",
-        .choice("LEVEL") as ValueType<LogLevel>,
+        .choice("level") as ValueType<LogLevel>,
         to: .error,
         help: "The service's log level."
     )

@@ -67,7 +67,7 @@ struct DemoEvent: Sendable {
         } else {
             guard tree["expect"] == nil else {
                 throw DemoError(
-                    "\(file):\(number): 'expect' belongs beside 'value': "
+                    "\(file):\(number): 'expect' belongs next to 'value': "
                         + #"{"value": <the event>, "expect": …}"#
                 )
             }

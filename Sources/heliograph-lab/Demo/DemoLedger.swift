@@ -111,7 +111,7 @@ extension DemoLedger.Line {
         case .nothing, nil: return nil
         case .outcomeOfAnyReason(let wanted):
             return kind == wanted
-                ? nil : "\(place): \(kind ?? "?") \(reason ?? ""), expected \(wanted)"
+                ? nil : "\(place): \(kind ?? "?") \(reason ?? ""); expected \(wanted)"
         case .outcome(let wanted, let wantedReason):
             guard kind != wanted || reason != wantedReason else { return nil }
             return "\(place): \(kind ?? "?") \(reason ?? "-"), "

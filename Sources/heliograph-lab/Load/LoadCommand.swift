@@ -6,18 +6,22 @@ import Vocabulary
 enum LoadCommand {
     static let command = Command(
         "load",
-        "Produce events to a topic at a steady rate, until --count or SIGTERM.",
+        "Produce events to a topic at a steady rate.",
         text: """
-            The events are valid alerts for invented device tokens. Of every thousand, --unhappy \
-            go to tokens with the prefixes of examples/demo-scenario.json, so that a simulator \
-            with that scenario also answers 410, 400, 429 and 503.
+            Runs until --count events or SIGTERM. The events are valid alerts for invented device \
+            tokens. Of every thousand, --unhappy have tokens with the prefixes of \
+            examples/demo-scenario.json, for which a simulator with that scenario answers 410, \
+            400, 429 or 503.
 
-            Every 10 seconds, and at the end, it prints one line of JSON: how many events Kafka \
-            has acknowledged, and how many it has refused.
+            Prints one line of JSON every 10 seconds and at the end: how many events Kafka \
+            acknowledged, and how many it refused.
             """,
-        parameters: [
-            bootstrapServers, topic, rate, count, devices, unhappy, bundleID, property,
+        parameters: [topic, rate, count],
+        furtherParameters: [
+            "Kafka": [bootstrapServers, property],
+            "Events": [bundleID, devices, unhappy],
         ],
+        examples: ["Produce 1000 events in 10 seconds": "heliograph-lab load --count 1000"],
         exitCodes: [
             0: "Kafka acknowledged every event.",
             1: "Kafka refused an event, or could not be reached.",
@@ -41,48 +45,48 @@ enum LoadCommand {
 
     private static let bootstrapServers = Option.defaulted(
         "bootstrap-servers",
-        .text("HOST:PORT,..."),
+        .text("servers"),
         to: "localhost:9092",
-        help: "Kafka's brokers."
+        help: "Kafka's brokers, as host:port,..."
     )
     private static let topic = Option.defaulted(
         "topic",
-        .text("TOPIC"),
+        .text("topic"),
         to: "notifications",
         help: "The topic to produce to."
     )
     private static let rate = Option.defaulted(
         "rate",
-        .integer(1...100_000),
+        .integer(1...100_000, "rate"),
         to: 100,
         help: "Events per second, from 1 to 100000."
     )
     private static let count = Option.optional(
         "count",
-        .integer(1...Int.max),
-        help: "How many events to produce. Without it, until SIGTERM."
+        .integer(1...Int.max, "count"),
+        help: "How many events to produce; by default, until SIGTERM."
     )
     private static let devices = Option.defaulted(
         "devices",
-        .integer(1...Int.max),
+        .integer(1...Int.max, "count"),
         to: 10_000,
         help: "How many devices the events are for, in turn."
     )
     private static let unhappy = Option.defaulted(
         "unhappy",
-        .integer(0...1000),
+        .integer(0...1000, "count"),
         to: 20,
-        help: "How many of every 1000 events are for devices that APNs refuses."
+        help: "How many of every 1000 events APNs refuses, from 0 to 1000."
     )
     private static let bundleID = Option.defaulted(
         "bundle-id",
-        .text("ID"),
+        .text("id"),
         to: "com.example.News",
         help: "The app that the events are for."
     )
     private static let property = Option.repeatable(
         "property",
-        ValueType("NAME=VALUE", expected: "NAME=VALUE", read: property(_:)),
+        ValueType("<name>=<value>", expected: "<name>=<value>", read: property(_:)),
         help: "A property of librdkafka."
     )
 

@@ -19,7 +19,7 @@ extension ScenarioFile {
         ]
         let reader = try ScenarioReader(value, path: path, allowed: names + members)
         guard let kind = reader["is"]?.string else {
-            throw ScenarioError(description: "\(path).is: missing, or no string")
+            throw ScenarioError(description: "\(path).is: missing or not a string")
         }
         var behavior = try behavior(of: kind, reader, path: path)
         behavior.delay = try reader.milliseconds("delay_ms")
@@ -69,7 +69,7 @@ extension ScenarioFile {
         for (index, value) in steps.enumerated() {
             let path = "\(path).steps[\(index)]"
             guard let text = value.string else {
-                throw ScenarioError(description: "\(path): no string")
+                throw ScenarioError(description: "\(path): not a string")
             }
             behavior.steps.append(try step(text, path: path))
         }
@@ -97,7 +97,7 @@ extension ScenarioFile {
             if words.count == 1 { return .bare(status: status) }
             if words[1] == "html" { return .html(status: status) }
         }
-        throw ScenarioError(description: "\(path): \"\(text)\" is no step")
+        throw ScenarioError(description: "\(path): \"\(text)\" is not a step")
     }
 
     /// RFC 9113, 7.
@@ -145,7 +145,7 @@ extension ScenarioFile {
             effect = .limitStreams(UInt32(try reader.integer("streams", in: 0...1_000_000) ?? 1))
         default:
             guard let fault = ConnectionFault(text) else {
-                throw reader.wrong("is", "\"\(text)\" befalls no connection")
+                throw reader.wrong("is", "\"\(text)\" is not a fault of connections")
             }
             effect = .onOpening(fault)
         }

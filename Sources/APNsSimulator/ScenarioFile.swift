@@ -103,6 +103,6 @@ package enum ScenarioFile {
         default:
             throw ScenarioError(description: "\(path): needs either token or prefix, a string")
         }
-        guard isNew else { throw ScenarioError(description: "\(path): a second rule for the same") }
+        guard isNew else { throw ScenarioError(description: "\(path): duplicate rule; remove one") }
     }
 }

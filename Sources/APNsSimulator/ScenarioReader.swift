@@ -56,7 +56,7 @@ struct ScenarioReader {
 
     func text(_ name: String) throws(ScenarioError) -> String? {
         guard let value = object[name] else { return nil }
-        guard let text = value.string else { throw wrong(name, "no string") }
+        guard let text = value.string else { throw wrong(name, "not a string") }
         return text
     }
 

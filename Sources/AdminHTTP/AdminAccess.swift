@@ -25,14 +25,14 @@ package struct AdminAccess: Sendable {
         guard knowsName(in: request) else {
             return HTTPResponse(
                 .misdirected,
-                "the name that was asked for is none of this port's: add it to admin.hosts\n"
+                "this host name is not allowed; add it to admin.hosts\n"
             )
         }
         guard request.isSecure || !requiresTLS else {
-            return HTTPResponse(.forbidden, "this page is for TLS alone: ask for https\n")
+            return HTTPResponse(.forbidden, "this port serves TLS only; use https\n")
         }
         guard let tokens = tokens(), !tokens.admit(request["authorization"]) else { return nil }
-        var refusal = HTTPResponse(.unauthorized, "a bearer token is needed: admin.bearer_token\n")
+        var refusal = HTTPResponse(.unauthorized, "bearer token required; see admin.bearer_token\n")
         // The first is for programs. Browsers know the second, and ask for a user, who may be
         // anybody, and a password.
         refusal.fields = [

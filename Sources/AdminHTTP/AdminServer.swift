@@ -69,8 +69,9 @@ package struct AdminServerError: Error, Hashable, Sendable, CustomStringConverti
 
     package var description: String {
         switch failure {
-        case .addressInUse: "admin port: \(failure); set admin.port, 0 is a free one"
-        case .notAnAddress, .failed: "admin port: \(failure)"
+        case .addressInUse: "admin.port: \(failure); set another port, or 0 for any free one"
+        case .notAnAddress: "admin.host: \(failure)"
+        case .failed: "admin.port: \(failure)"
         }
     }
 }

@@ -14,12 +14,12 @@ package struct AdminTokens: Hashable, Sendable {
 
         package var description: String {
             switch self {
-            case .none: "has no token in it"
+            case .none: "contains no token"
             case .short:
-                "has a token of less than \(AdminTokens.minByteCount) bytes; "
+                "has a token shorter than \(AdminTokens.minByteCount) bytes; "
                     + "make one with 'openssl rand -hex 32'"
             case .malformed:
-                "has a token with other characters than those of printable ASCII, or with a blank in it"
+                "has a token with characters other than printable ASCII; make one with 'openssl rand -hex 32'"
             }
         }
     }

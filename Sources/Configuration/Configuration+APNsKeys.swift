@@ -98,7 +98,7 @@ extension Configuration.Credential {
         guard isWanted || privateKey != nil || passphrase != nil else { return nil }
         if !isWanted {
             section.reader.report(
-                "is missing, expected the certificate of the private key",
+                "is missing; expected the certificate of the private key",
                 at: (section.path + ["certificate_file"]).joined(separator: ".")
             )
         }
@@ -117,7 +117,7 @@ extension Configuration.Credential {
         let hasFile = section.isSet("key_id_file", mayBeNull: true)
         if hasFile, section.isSet("key_id") {
             section.reader.report(
-                "stands beside `key_id_file`, expected one of the two",
+                "is set together with `key_id_file`; remove one of them",
                 at: (section.path + ["key_id"]).joined(separator: ".")
             )
         }
@@ -150,7 +150,7 @@ extension Configuration.Credential {
             })
         {
             section.reader.report(
-                "stands beside a certificate, expected one of the two",
+                "is set together with a certificate; remove one of them",
                 at: (section.path + [name]).joined(separator: ".")
             )
         }

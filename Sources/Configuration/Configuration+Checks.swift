@@ -19,7 +19,7 @@ extension Configuration {
             reader.isSound("admin.certificate_file")
         {
             reader.report(
-                "is set without `certificate_file`, expected both or neither",
+                "is set without `certificate_file`; set both or neither",
                 at: "admin.\(key.key("private_key"))"
             )
         }
@@ -28,7 +28,7 @@ extension Configuration {
     /// A topic that Heliograph both reads and writes would feed itself.
     private func checkTopics(_ reader: ConfigurationReader) {
         if sources.isEmpty, reader.isSound("sources") {
-            reader.report("is empty, expected at least one source", at: "sources")
+            reader.report("is empty; add at least one source", at: "sources")
         }
         var uses: [KafkaTopic: String] = [:]
         let sourceUses = sources.enumerated().map { index, source in
@@ -48,7 +48,7 @@ extension Configuration {
             guard let topic, !topic.name.isEmpty else { continue }
             if let other = uses[topic] {
                 reader.report(
-                    "is \(topic.name.quoted) like \(other), expected another topic",
+                    "is \(topic.name.quoted), the same as \(other); name another topic",
                     at: path
                 )
             } else {
@@ -69,14 +69,14 @@ extension Configuration {
         for (shorter, longer) in zip(retry.later, retry.later.dropFirst()) where shorter >= longer {
             let shown = "\(DurationText.print(longer)) after \(DurationText.print(shorter))"
             reader.report(
-                "has \(shown), expected each delay longer than the last",
+                "has \(shown); make each delay longer than the last",
                 at: "retry.later"
             )
         }
         for topic in retryTopics.topics where topic.name.utf8.count > ValueType.maxTopicByteCount {
             reader.report(
-                "makes \(topic.name.quoted), expected a topic's name of at most "
-                    + "\(ValueType.maxTopicByteCount) characters",
+                "makes the topic name \(topic.name.quoted), which has more than "
+                    + "\(ValueType.maxTopicByteCount) characters; shorten the source's name",
                 at: "retry.later"
             )
         }
@@ -84,7 +84,7 @@ extension Configuration {
 
     private func checkCredentials(_ reader: ConfigurationReader) {
         if apns.credentials.isEmpty, reader.isSound("apns.credentials") {
-            reader.report("is empty, expected at least one credential", at: "apns.credentials")
+            reader.report("is empty; add at least one credential", at: "apns.credentials")
         }
         var names: [String: String] = [:]
         var covers: [Coverage: String] = [:]
@@ -93,7 +93,7 @@ extension Configuration {
             if !credential.name.isEmpty {
                 if let other = names[credential.name] {
                     let message =
-                        "is \(credential.name.quoted) like \(other), expected another name"
+                        "is \(credential.name.quoted), the same as \(other); pick another name"
                     reader.report(message, at: "\(path).name")
                 }
                 names[credential.name] = names[credential.name] ?? "\(path).name"
@@ -103,7 +103,7 @@ extension Configuration {
                 let coverages = Set(credential.environments).map { Coverage(pattern, $0) }
                 if let other = coverages.compactMap({ covers[$0] }).min() {
                     reader.report(
-                        "has \(pattern.description.quoted) like \(other), expected it once for an environment",
+                        "has \(pattern.description.quoted), as has \(other); remove one of them",
                         at: "\(path).bundle_ids"
                     )
                 }
@@ -121,13 +121,13 @@ extension Configuration {
     ) {
         guard reader.isSound("\(path).environments") else { return }
         if credential.environments.isEmpty {
-            reader.report("is empty, expected an environment", at: "\(path).environments")
+            reader.report("is empty; add an environment", at: "\(path).environments")
         } else if !credential.environments.contains(credential.environment),
             reader.isSound("\(path).environment")
         {
             let names = credential.environments.map(\.rawValue).joined(separator: ", ")
             reader.report(
-                "is '\(credential.environment.rawValue)', expected one of `environments`: \(names)",
+                "is '\(credential.environment.rawValue)'; expected one of `environments`: \(names)",
                 at: "\(path).environment"
             )
         }
@@ -151,7 +151,7 @@ extension Configuration {
             guard reader.isSound(path) else { continue }
             if let other = uses[rate.bundleIDs] {
                 reader.report(
-                    "is \(rate.bundleIDs.description.quoted) like \(other), expected another",
+                    "is \(rate.bundleIDs.description.quoted), the same as \(other); remove one of them",
                     at: path
                 )
             }
@@ -163,19 +163,19 @@ extension Configuration {
         for property in kafka.properties.keys.sorted() {
             guard let instead = Self.ownProperties[property] else { continue }
             reader.report(
-                "is set by Heliograph itself, expected \(instead)",
+                "is set by Heliograph; \(instead)",
                 at: "kafka.properties.\(property)"
             )
         }
         for (property, path) in kafka.propertyFiles.sorted(by: { $0.key < $1.key }) {
             let key = "kafka.properties.\(KafkaPropertyFile.key(of: property))"
             if let instead = Self.ownProperties[property] {
-                reader.report("is set by Heliograph itself, expected \(instead)", at: key)
+                reader.report("is set by Heliograph; \(instead)", at: key)
             } else if kafka.properties[property] != nil {
-                reader.report("stands beside `\(property)`, expected one of the two", at: key)
+                reader.report("is set together with `\(property)`; remove one of them", at: key)
             } else if ValueType.filePath.parse(path) == nil {
                 reader.report(
-                    "is \(path.isEmpty ? "empty" : path.quoted), expected the path of a file",
+                    "is \(path.isEmpty ? "empty" : path.quoted); expected the path of a file",
                     at: key
                 )
             }
@@ -190,24 +190,24 @@ extension Configuration {
             let value = kafka.properties[name], Int(value) == 0
         else { return }
         reader.report(
-            "is \(value.quoted), expected 1 or more: the watchdog looks at librdkafka's statistics",
+            "is \(value.quoted); set it to 1 or more, because the watchdog needs librdkafka's statistics",
             at: "kafka.properties.\(name)"
         )
     }
 
     /// The properties that the service's promises hang on, and what to use instead.
     private static let ownProperties: [String: String] = {
-        let none = "no such property"
+        let none = "remove it"
         let properties = [
             "acks", "auto.commit.enable", "enable.auto.commit", "enable.auto.offset.store",
             "enable.partition.eof", "partition.assignment.strategy", "request.required.acks",
             "transactional.id",
         ]
         var own = Dictionary(uniqueKeysWithValues: properties.map { ($0, none) })
-        own["auto.offset.reset"] = "kafka.start"
-        own["bootstrap.servers"] = "kafka.bootstrap_servers"
-        own["metadata.broker.list"] = "kafka.bootstrap_servers"
-        own["group.id"] = "kafka.group_id"
+        own["auto.offset.reset"] = "use kafka.start"
+        own["bootstrap.servers"] = "use kafka.bootstrap_servers"
+        own["metadata.broker.list"] = "use kafka.bootstrap_servers"
+        own["group.id"] = "use kafka.group_id"
         return own
     }()
 
@@ -220,7 +220,7 @@ extension Configuration {
             _ shown: (String, String)
         ) {
             guard !isOrdered, reader.isSound(small), reader.isSound(large) else { return }
-            reader.report("is \(shown.0), expected at most \(large), \(shown.1)", at: small)
+            reader.report("is \(shown.0), more than \(large), which is \(shown.1)", at: small)
         }
         let connections = apns.connections
         expect(

@@ -14,7 +14,7 @@ extension Configuration {
         if schemas.directory == nil, reader.isSound("schemas.directory") {
             for use in schemaUses where !use.name.isEmpty {
                 reader.report(
-                    "is \(use.name.quoted), expected schemas.directory to be set as well",
+                    "is \(use.name.quoted); set schemas.directory as well",
                     at: use.path
                 )
             }
@@ -25,7 +25,7 @@ extension Configuration {
             for pattern in entry.bundleIDs {
                 if let other = covers[pattern] {
                     reader.report(
-                        "has \(pattern.description.quoted) like \(other), expected it once",
+                        "has \(pattern.description.quoted), as has \(other); remove one of them",
                         at: path
                     )
                 }
@@ -43,7 +43,7 @@ extension Configuration {
         if registry.urls.isEmpty, reader.isSound("schema_registry.url") {
             for name in settings.compactMap(\.self) {
                 reader.report(
-                    "is set, expected schema_registry.url to be set as well",
+                    "is set; set schema_registry.url as well",
                     at: "schema_registry.\(name)"
                 )
             }
@@ -52,13 +52,13 @@ extension Configuration {
             reader.isSound("schema_registry.username")
         {
             reader.report(
-                "is set, expected schema_registry.username to be set as well",
+                "is set; set schema_registry.username as well",
                 at: "schema_registry.\(password.key("password"))"
             )
         }
         if let token = registry.bearerToken, registry.username != nil {
             reader.report(
-                "is set, expected either it or schema_registry.username",
+                "is set together with schema_registry.username; remove one of them",
                 at: "schema_registry.\(token.key("bearer_token"))"
             )
         }

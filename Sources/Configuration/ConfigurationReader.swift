@@ -184,9 +184,13 @@ final class ConfigurationReader {
     func reportUnknownVariables() {
         for (variable, text) in environment.sorted(by: { $0.key < $1.key })
         where !knownVariables.contains(variable) && !isServiceLink(variable, text) {
-            let question = NearMiss.question(variable, among: knownVariables.sorted())
+            let question = NearMiss.question(
+                variable,
+                among: knownVariables.sorted(),
+                otherwise: "; see docs/configuration.md"
+            )
             report(
-                "is not a variable of this version\(question)",
+                "is not a known variable\(question)",
                 at: "",
                 .environment(variable: variable)
             )

@@ -80,7 +80,7 @@ extension ConfigurationSection {
         }
         if let (variable, entry) = reader.variable(past: elements.count, inListAt: path + [name]) {
             reader.report(
-                "has no entry \(elements.count), expected one before entry \(entry)",
+                "has no entry \(elements.count); set it before entry \(entry)",
                 at: (path + [name]).joined(separator: "."),
                 .environment(variable: variable)
             )
@@ -89,7 +89,7 @@ extension ConfigurationSection {
         return elements.enumerated().map { index, element in
             let path = path + [name, "\(index)"]
             if element.isUnset, !reader.isDescribing, !reader.hasVariable(under: path) {
-                reader.report("is null, expected a mapping", at: path.joined(separator: "."))
+                reader.report("is null; expected a mapping", at: path.joined(separator: "."))
             }
             let section = ConfigurationSection(reader: reader, path: path, setting: element)
             defer { section.finish() }

@@ -21,7 +21,7 @@ final class ConfigurationSection {
             if !setting.isUnset {
                 let subject = path.isEmpty ? "the file " : ""
                 reader.report(
-                    "\(subject)\(Self.shape(of: setting)), expected a mapping",
+                    "\(subject)\(Self.shape(of: setting)); expected a mapping",
                     at: path.joined(separator: "."),
                     setting.location
                 )
@@ -108,9 +108,13 @@ final class ConfigurationSection {
     /// Reports every key that was not defined by now.
     func finish() {
         for pair in pairs where !known.contains(pair.key) {
-            let question = NearMiss.question(pair.key, among: known)
+            let question = NearMiss.question(
+                pair.key,
+                among: known,
+                otherwise: "; see docs/configuration.md"
+            )
             reader.report(
-                "is not a key of this version\(question)",
+                "is not a known key\(question)",
                 at: fullPath(pair.key),
                 reader.file.location(pair.keyMark)
             )
@@ -172,7 +176,7 @@ final class ConfigurationSection {
     }
 
     func report(_ name: String, _ cause: String, _ expected: String, _ at: Setting) {
-        reader.report("\(cause), expected \(expected)", at: fullPath(name), at.location)
+        reader.report("\(cause); expected \(expected)", at: fullPath(name), at.location)
     }
 
     private func fullPath(_ name: String) -> String {

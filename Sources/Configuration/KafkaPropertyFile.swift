@@ -48,11 +48,11 @@ extension Configuration {
         do throws(FileError) {
             bytes = try BoundedFile.read(path, limit: maxKeyFileByteCount)
         } catch {
-            throw KafkaPropertyFileError(sentence: "\(error), expected a readable file")
+            throw KafkaPropertyFileError(sentence: "\(error); expected a readable file")
         }
         // To the library a text ends at its first NUL.
         guard let text = SecretText.line(ofUTF8: bytes), !text.utf8.contains(0) else {
-            throw KafkaPropertyFileError(sentence: "is no text, expected one in UTF-8")
+            throw KafkaPropertyFileError(sentence: "is not text in UTF-8; save it as UTF-8")
         }
         guard !text.isEmpty else { throw KafkaPropertyFileError(sentence: "is empty") }
         return text

@@ -17,10 +17,11 @@ extension FileRights {
         let digits = String(mode, radix: 8)
         let shown = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
         if mode & 0o006 != 0 {
-            return "is open to every user (mode \(shown)), expected 0600, or 0640 if root owns it"
+            return
+                "is readable by every user (mode \(shown)); set mode 0600, or 0640 if root owns it"
         }
         if mode & 0o060 != 0, owner == user, user != 0 {
-            return "is open to its group (mode \(shown)), expected 0600"
+            return "is readable by its group (mode \(shown)); set mode 0600"
         }
         return nil
     }

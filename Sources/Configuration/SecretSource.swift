@@ -61,7 +61,7 @@ extension ConfigurationSection {
         let value = secretText(name, "\(documentation) Only as a variable.")
         if hasVariable, hasFile {
             reader.report(
-                "stands beside `\(fileKey)`, expected one of the two",
+                "is set together with `\(fileKey)`; remove one of them",
                 at: (self.path + [name]).joined(separator: ".")
             )
         }
@@ -77,7 +77,7 @@ extension ConfigurationSection {
             let variable = ConfigurationReader.variable(for: path + [name])
             report(
                 name,
-                "is a secret, which does not belong in this file",
+                "is a secret and does not belong in this file",
                 "the variable \(variable), or `\(name)_file`",
                 setting
             )

@@ -47,7 +47,7 @@ extension CredentialMaterial {
             throw CredentialMaterialError(
                 key: "certificate_file",
                 files.certificateName
-                    + " is not good for the environments that the old certificate served"
+                    + " does not serve the environments of the old certificate"
             )
         }
     }
@@ -58,13 +58,14 @@ extension CredentialMaterial {
         now: Timestamp
     ) throws(CredentialMaterialError) {
         guard let facts = certificate?.facts, let expiry = expiry(now: now) else { return }
-        var predicate: String
+        let predicate: String
         switch expiry {
         case .distant, .near: return
-        case .expired: predicate = "expired at \(Self.time(facts.notAfter))"
-        case .early: predicate = "is not valid before \(Self.time(facts.notBefore))"
+        case .expired: predicate = "expired at \(Self.time(facts.notAfter)); renew it"
+        case .early:
+            predicate =
+                "is not valid before \(Self.time(facts.notBefore)); check this machine's clock"
         }
-        predicate += "; APNs does not take it"
         var error = CredentialMaterialError(
             key: "certificate_file",
             "\(files.certificateName) \(predicate)"

@@ -92,7 +92,7 @@ extension CredentialMaterial {
             let identity = ProviderTokenIdentity(keyID: text, teamID: teamID)
         else {
             let expected = AppleIdentifier.expectation
-            throw fault("key_id", files, "holds \(text.quoted), expected \(expected)")
+            throw fault("key_id", files, "holds \(text.quoted); expected \(expected)")
         }
         return identity
     }
@@ -142,7 +142,7 @@ extension CredentialMaterial {
             let topics = facts.topics.joined(separator: ", ")
             throw CredentialMaterialError(
                 key: "bundle_ids",
-                "\(file) is not good for \(pattern), its topics are \(topics)"
+                "\(file) does not cover \(pattern); its topics are \(topics)"
             )
         }
         let marked = facts.environments
@@ -150,7 +150,7 @@ extension CredentialMaterial {
         let names = marked.map(\.rawValue).sorted().joined(separator: ", ")
         throw CredentialMaterialError(
             key: "environments",
-            "\(file) is good for \(names) only"
+            "\(file) serves \(names) only; set environments to that"
         )
     }
 
@@ -161,7 +161,7 @@ extension CredentialMaterial {
         _ predicate: String
     ) -> CredentialMaterialError {
         guard let source = files.source(name) else {
-            return CredentialMaterialError(key: "\(name)_file", "is not set")
+            return CredentialMaterialError(key: "\(name)_file", "is missing; set it")
         }
         return CredentialMaterialError(name, source, predicate)
     }

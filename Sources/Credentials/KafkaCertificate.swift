@@ -21,7 +21,7 @@ package struct KafkaCertificate: Hashable, Sendable {
         case .distant: (nil, nil)
         case .near(let days):
             (nil, "\(name) expires in \(days == 1 ? "1 day" : "\(days) days"), at \(notAfter.text)")
-        case .expired: ("\(name) expired at \(notAfter.text); Kafka does not take it", nil)
+        case .expired: ("\(name) expired at \(notAfter.text); renew it", nil)
         case .early: ("\(name) is not valid before \(notBefore.text)", nil)
         }
     }

@@ -52,7 +52,7 @@ struct CloudEventAttributes {
         }
         for (name, value) in [("id", id), ("source", source), ("type", type)]
         where value?.isEmpty != false {
-            throw violated(mode, name, "is missing, or no text")
+            throw violated(mode, name, "is missing or not a string")
         }
         if let contentType, !contentType.isJSON {
             throw violated(mode, "datacontenttype", "is not JSON")
@@ -154,7 +154,7 @@ struct StructuredCloudEvent {
         case (nil, let base64?):
             guard base64.isString, let bytes = Base64.standard.decode(document.content(of: base64))
             else {
-                throw error("data_base64 is no Base64 text", at: "/data_base64")
+                throw error("data_base64 is not Base64", at: "/data_base64")
             }
             return .bytes(bytes)
         case (nil, nil): throw error("the CloudEvent has no data")

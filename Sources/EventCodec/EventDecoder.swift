@@ -187,7 +187,7 @@ public struct EventDecoder: ~Copyable {
     ) -> (reason: LocalReason, violations: [Violation])? {
         switch known {
         case .unknown:
-            let message = "the Schema Registry knows no such schema"
+            let message = "the Schema Registry does not know this schema"
             return (.unknownSchema, [Self.violation(of: reference, message)])
         case .unusable(let cause):
             return (.unusableSchema, [Self.violation(of: reference, cause)])

@@ -131,7 +131,7 @@ private enum WireFormat {
             )
         }
         guard value.count > count + 1 else {
-            throw FramingError(.confluent, rule, "there is no data behind the schema identifier")
+            throw FramingError(.confluent, rule, "no data follows the schema identifier")
         }
         return (reference(version: version, value[1...count]), count + 1)
     }
@@ -282,7 +282,7 @@ public enum TextEncoding: String {
         return Violation(
             instanceLocation: "",
             keywordLocation: encoding == nil ? "" : "encoding",
-            message: encoding.map { "is \($0.rawValue); UTF-8 is expected" } ?? error.description
+            message: encoding.map { "is \($0.rawValue); send UTF-8" } ?? error.description
         )
     }
 }

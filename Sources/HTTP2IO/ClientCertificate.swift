@@ -41,8 +41,11 @@ public struct ClientCertificate: Sendable {
         }
         guard let leaf = contents.certificates.first(where: key.belongs) else {
             throw privateKey == nil
-                ? KeyFileError(.certificate, "holds a private key of another certificate")
-                : KeyFileError(.privateKey, "is the key of another certificate")
+                ? KeyFileError(
+                    .certificate,
+                    "holds a private key that does not match its certificate"
+                )
+                : KeyFileError(.privateKey, "does not match the certificate")
         }
         let issuers = contents.certificates.filter { $0 !== leaf }
         identity = TLSIdentity(
@@ -58,7 +61,7 @@ public struct ClientCertificate: Sendable {
         _ isPKCS12: Bool,
         _ passphrase: String?
     ) throws(KeyFileError) -> PublicKeyPair {
-        let missing = KeyFileError(.certificate, "holds no private key, and none is set beside it")
+        let missing = KeyFileError(.certificate, "holds no private key; set private_key_file")
         guard !isPKCS12, try PEMText(file, of: .certificate).blocks.contains(where: \.isPrivateKey)
         else { throw missing }
         do throws(KeyFileError) {
@@ -171,7 +174,7 @@ private struct PKCS12Contents {
         guard passphrase != nil else {
             throw KeyFileError(
                 .certificate,
-                "is an encrypted PKCS#12 file, and no passphrase is set"
+                "is an encrypted PKCS#12 file; set passphrase_file"
             )
         }
         let doubt = hasOldCiphers ? "" : ", or it needs OpenSSL's legacy module"

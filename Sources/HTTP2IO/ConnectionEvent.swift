@@ -42,8 +42,8 @@ public enum ResponseFlaw: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .badField: "a header field that HTTP/2 does not allow"
         case .badSequence: "no :status, or parts that are missing or out of order"
-        case .badLength: "a body of another length than content-length says"
-        case .other(let code): "a frame that breaks HTTP/2: \(code)"
+        case .badLength: "a body whose length differs from content-length"
+        case .other(let code): "a frame that violates HTTP/2: \(code)"
         }
     }
 }
@@ -78,16 +78,16 @@ public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertibl
         switch self {
         case .unresolved(let text): "name resolution failed: \(text)"
         case .connectFailed(let code): "connect failed: \(systemErrorText(code))"
-        case .timedOut: "not open in time"
+        case .timedOut: "connect timed out"
         case .pingUnanswered: "a PING was not answered in time"
         case .proxy(let error): error.description
         case .tls(let error): error.description
         case .closedByPeer: "closed by the peer without notice"
         case .socketFailed(let error): "connection lost: \(error)"
-        case .protocolViolation(let code): "the peer broke HTTP/2: \(code)"
+        case .protocolViolation(let code): "the peer violated HTTP/2: \(code)"
         case .flooded: "the peer sent a flood of frames and no answers (ENHANCE_YOUR_CALM)"
-        case .goAway(let code): "the peer said goodbye: \(code)"
-        case .closedHere: "closed on our side"
+        case .goAway(let code): "the peer sent GOAWAY: \(code)"
+        case .closedHere: "closed by this side"
         }
     }
 }

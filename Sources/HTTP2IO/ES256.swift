@@ -25,10 +25,10 @@ public final class ES256Signer: Sendable {
         let key = try PublicKeyPair(file: pem, passphrase: .notTaken, expected: expected)
         // Of other kinds APNs knows none (RFC 7518, 3.4).
         guard key.isP256 else {
-            throw KeyFileError(.privateKey, "is \(key.kind), expected \(expected)")
+            throw KeyFileError(.privateKey, "is \(key.kind); expected \(expected)")
         }
         guard key.isWhole else {
-            throw KeyFileError(.privateKey, "is a damaged private key, expected \(expected)")
+            throw KeyFileError(.privateKey, "is a damaged private key; expected \(expected)")
         }
         self.key = key
     }

@@ -9,7 +9,7 @@ public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public let part: Part
-    /// Completes a sentence about that file: "is a certificate, expected a private key in PEM".
+    /// Completes a sentence about that file: "is a certificate; expected a private key in PEM".
     public let description: String
 
     init(_ part: Part, _ description: String) {
@@ -20,10 +20,10 @@ public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file has no block of the kind that is wanted.
     init(_ part: Part, _ text: PEMText, _ bytes: [UInt8], expected: String) {
         if let block = text.blocks.first {
-            self.init(part, "is \(block.noun), expected \(expected)")
+            self.init(part, "is \(block.noun); expected \(expected)")
         } else {
             let (noun, advice) = KeyFileGuess.of(bytes)
-            self.init(part, "is \(noun), expected \(expected)\(advice)")
+            self.init(part, "is \(noun); expected \(expected)\(advice)")
         }
     }
 }
@@ -35,8 +35,8 @@ extension PEMText.Block {
         case _ where isCertificate: "a certificate"
         case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST": "a certificate request"
         case "PUBLIC KEY", "RSA PUBLIC KEY": "a public key"
-        case "OPENSSH PRIVATE KEY", "SSH2 PUBLIC KEY": "a key of SSH"
-        case _ where label.hasPrefix("PGP "): "a file of PGP"
+        case "OPENSSH PRIVATE KEY", "SSH2 PUBLIC KEY": "an SSH key"
+        case _ where label.hasPrefix("PGP "): "a PGP file"
         default: "a PEM file with '\(label)'"
         }
     }

@@ -4,13 +4,13 @@ import Vocabulary
 enum KeyFileGuess {
     /// The noun for a file without any PEM block, and what to do with it.
     static func of(_ bytes: [UInt8]) -> (noun: String, advice: String) {
-        if isUTF16(bytes) { return ("a text in UTF-16", "; save it as UTF-8") }
+        if isUTF16(bytes) { return ("text in UTF-16", "; save it as UTF-8") }
         if let shape = DERShape(bytes) { return (shape.noun, shape.advice) }
         // No text has such a byte.
         if bytes.contains(where: { $0 < 9 }), let length = DERShape.announcedLength(of: bytes),
             length > bytes.count
         {
-            return ("DER that is cut short (\(bytes.count) of \(length) bytes are there)", "")
+            return ("DER cut short (\(bytes.count) of \(length) bytes)", "")
         }
         for (magic, noun) in magics where bytes.starts(with: magic) { return (noun, "") }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -19,9 +19,9 @@ enum KeyFileGuess {
         if first.hasPrefix("<") { return ("a web page or XML", "") }
         if first.hasPrefix("{") || first.hasPrefix("[") { return ("JSON", "") }
         if first.hasPrefix("ssh-") || first.hasPrefix("ecdsa-sha2-") {
-            return ("a public key of SSH", "")
+            return ("an SSH public key", "")
         }
-        if first.hasPrefix("PuTTY-User-Key-File") { return ("a key of PuTTY", "") }
+        if first.hasPrefix("PuTTY-User-Key-File") { return ("a PuTTY key", "") }
         if text.contains("BEGIN ") {
             let rule = "its lines 'BEGIN' and 'END' need five hyphens on each side"
             return ("not PEM (\(rule))", "")
@@ -46,7 +46,7 @@ enum KeyFileGuess {
             return nil
         }
         if String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") {
-            return ("Base64 of a PEM file", "; decode it once more")
+            return ("Base64 of a PEM file", "; decode it again")
         }
         return switch DERShape(bytes) {
         case .pkcs12: ("Base64 of a PKCS#12 file", "; decode it")

@@ -117,7 +117,7 @@ extension PEMText.Block {
     /// What is wrong with its DER, as far as its length shows it; nil: nothing.
     var damage: String? {
         guard let bytes = Base64.standard.decode(base64) else {
-            return "is damaged: its Base64 is not whole"
+            return "is damaged: its Base64 is incomplete"
         }
         // What an older key holds is encrypted as a whole.
         guard headers.isEmpty else { return nil }
@@ -127,6 +127,6 @@ extension PEMText.Block {
         if length > bytes.count {
             return "is cut short: \(bytes.count) of \(length) bytes are there"
         }
-        return length < bytes.count ? "is damaged: it is longer than it says" : nil
+        return length < bytes.count ? "is damaged: bytes follow its end" : nil
     }
 }

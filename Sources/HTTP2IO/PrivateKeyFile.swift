@@ -23,7 +23,7 @@ extension PublicKeyPair {
             throw KeyFileError(.privateKey, text, file, expected: expected)
         }
         guard keys.count == 1 else {
-            throw KeyFileError(.privateKey, "holds \(keys.count) private keys, expected one")
+            throw KeyFileError(.privateKey, "holds \(keys.count) private keys; keep one")
         }
         if let damage = block.damage { throw KeyFileError(.privateKey, damage) }
         unsafe self.init(owning: try block.open(passphrase))
@@ -56,7 +56,7 @@ extension PEMText.Block {
             let advice = "decrypt it with 'openssl pkey'"
             throw KeyFileError(.privateKey, "is an encrypted private key; \(advice)")
         case .optional(nil):
-            throw KeyFileError(.privateKey, "is an encrypted private key, and no passphrase is set")
+            throw KeyFileError(.privateKey, "is an encrypted private key; set passphrase_file")
         case .optional(let passphrase?):
             // Older keys are encrypted with DES or RC2, which the default module lacks.
             if let key = unsafe read(passphrase) { return unsafe key }

@@ -21,7 +21,7 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .badMaterial(let text): text
         case .untrustedCertificate(_, let text): "certificate verification failed: \(text)"
-        case .certificateRefused(let text): "the peer refuses the client certificate: \(text)"
+        case .certificateRefused(let text): "the peer refused the client certificate: \(text)"
         case .noCommonProtocol: "the peer does not speak HTTP/2 (ALPN h2 refused)"
         case .notTLS(isHTTP1: true): "the peer speaks plain HTTP, not TLS"
         case .notTLS(isHTTP1: false): "the peer does not speak TLS"

@@ -41,7 +41,7 @@ package enum HTTPServerError: Error, Hashable, Sendable, CustomStringConvertible
         switch self {
         case .notAnAddress(let host): "'\(host)' is neither an IP address nor localhost"
         case .addressInUse(let address): "\(address) is in use by another process"
-        case .failed(let address, let cause): "cannot serve on \(address): \(cause)"
+        case .failed(let address, let cause): "cannot listen on \(address): \(cause)"
         }
     }
 }

@@ -69,7 +69,7 @@ extension ECMAPattern {
         guard members.isNegated else { return members.text }
         switch members.text {
         case Self.spaces: return Self.otherThanSpaces
-        case Self.everything: throw .syntax("a class that takes nothing")
+        case Self.everything: throw .syntax("an empty class")
         default: return Self.negated(members.text)
         }
     }

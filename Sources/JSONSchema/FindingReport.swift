@@ -83,7 +83,7 @@ public struct FindingReport: Sendable {
     private static let unplaced = SchemaFinding(
         instanceLocation: "",
         keywordLocation: "",
-        message: "a part whose place is too long to repeat breaks a rule"
+        message: "a rule is broken at a place too long to show"
     )
 }
 

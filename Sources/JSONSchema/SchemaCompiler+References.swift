@@ -33,7 +33,7 @@ extension SchemaCompiler {
         guard let found = index.resource(uri: uri.text) else {
             let known = index.documentURIs.dropLast().prefix(20).joined(separator: ", ")
             let message =
-                "no document is '\(uri.text)'; known are: \(known.isEmpty ? "none" : known)"
+                "no document has the URI '\(uri.text)'; known: \(known.isEmpty ? "none" : known)"
             throw refusal(keyword, message, context)
         }
         let root = index.resources[found].location

@@ -46,7 +46,7 @@ struct SchemaProgramCheck {
         for position in Int(entry.start)..<Int(entry.end) {
             for target in targets(of: builder.instructions[position]) {
                 if states[target] == .open {
-                    let message = "the schema applies itself to the same value, without end"
+                    let message = "the schema refers to itself endlessly"
                     throw error(node, message, keyword: "/" + builder.notes.keywords[position])
                 }
                 if states[target] == .new { path.append(target) }

@@ -11,15 +11,15 @@ enum ValueForm: String, Sendable {
     func mistake(in number: Double) -> String? {
         switch (self, number) {
         case (.unixSeconds, 1..<Self.longestLife):
-            "looks like a number of seconds to live; a Unix time is expected"
+            "looks like a number of seconds to live; send a Unix time"
         case (.unixSeconds, Self.longestLife..<1e9):
-            "looks like seconds since 2001; seconds since 1970 are expected"
-        case (.unixSeconds, 1e11..<1e14): "looks like milliseconds; seconds are expected"
-        case (.unixSeconds, 1e14..<1e17): "looks like microseconds; seconds are expected"
-        case (.unixSeconds, 1e17..<1e20): "looks like nanoseconds; seconds are expected"
-        case (.unixMilliseconds, 1e8..<1e11): "looks like seconds; milliseconds are expected"
-        case (.unixMilliseconds, 1e14..<1e17): "looks like microseconds; milliseconds are expected"
-        case (.unixMilliseconds, 1e17..<1e20): "looks like nanoseconds; milliseconds are expected"
+            "looks like seconds since 2001; send seconds since 1970"
+        case (.unixSeconds, 1e11..<1e14): "looks like milliseconds; send seconds"
+        case (.unixSeconds, 1e14..<1e17): "looks like microseconds; send seconds"
+        case (.unixSeconds, 1e17..<1e20): "looks like nanoseconds; send seconds"
+        case (.unixMilliseconds, 1e8..<1e11): "looks like seconds; send milliseconds"
+        case (.unixMilliseconds, 1e14..<1e17): "looks like microseconds; send milliseconds"
+        case (.unixMilliseconds, 1e17..<1e20): "looks like nanoseconds; send milliseconds"
         case (.dateTime, 1e8..<1e20): "looks like a Unix time; \(Self.dateTimeExample)"
         default: nil
         }
@@ -29,9 +29,9 @@ enum ValueForm: String, Sendable {
     func mistake(in text: String) -> String? {
         switch self {
         case .deviceToken: Self.tokenMistake(text)
-        case .unixSeconds: Self.isDate(text) ? "is a date; seconds since 1970 are expected" : nil
+        case .unixSeconds: Self.isDate(text) ? "is a date; send seconds since 1970" : nil
         case .unixMilliseconds:
-            Self.isDate(text) ? "is a date; milliseconds since 1970 are expected" : nil
+            Self.isDate(text) ? "is a date; send milliseconds since 1970" : nil
         case .dateTime: Self.dateMistake(text)
         }
     }
@@ -42,13 +42,13 @@ enum ValueForm: String, Sendable {
 
     private static func dateMistake(_ text: String) -> String? {
         let joined = text.replacing(" ", with: "T")
-        if isDate(joined) { return "has a space in place of the T; \(dateTimeExample)" }
+        if isDate(joined) { return "has a space instead of the T; \(dateTimeExample)" }
         return isDate("\(joined)Z") ? "has no offset; \(dateTimeExample)" : nil
     }
 
     /// Fifteen years; Apple's reference date, 2001, has been further away since 2016.
     private static let longestLife = 473_000_000.0
-    private static let dateTimeExample = "RFC 3339 is expected, such as 2026-01-31T12:00:00Z"
+    private static let dateTimeExample = "send RFC 3339, such as 2026-01-31T12:00:00Z"
 
     // MARK: Device tokens
 
@@ -66,7 +66,7 @@ enum ValueForm: String, Sendable {
             return "looks like a token of another push service; send the one that APNs gave the app"
         }
         if ["null", "(null)", "nil", "none", "undefined"].contains(text.lowercased()) {
-            return "is no token but the word for a missing one"
+            return "is a word for a missing token"
         }
         if digits == count { return count % 2 == 0 ? nil : "has an odd number of digits" }
         if let quote = text.first, "\"'".contains(quote) { return "is in quotes; leave them out" }
@@ -81,7 +81,7 @@ enum ValueForm: String, Sendable {
             return "has separators between its digits; send the digits alone"
         }
         if isBase64(text) { return "looks like Base64; send hexadecimal" }
-        return "has a character that is no hexadecimal digit"
+        return "has a character that is not a hexadecimal digit"
     }
 
     private static func placeOfSpace(_ text: String) -> String? {

@@ -107,7 +107,7 @@ extension ClientHandle {
         milliseconds = Int32(clamping: deadline.milliseconds)
     }
 
-    /// - Returns: false if there is no thread to be had.
+    /// - Returns: false if no thread can be started.
     func askAside() -> Bool {
         DetachedThread.start { [self] in
             let answer = ask()

@@ -12,7 +12,7 @@ enum DetachedThread {
 
     /// Runs `body` on a new thread.
     ///
-    /// - Returns: false if there is no thread to be had; then `body` does not run.
+    /// - Returns: false if no thread can be started; then `body` does not run.
     static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let box = unsafe Unmanaged.passRetained(Body(body))
         var thread = pthread_t()

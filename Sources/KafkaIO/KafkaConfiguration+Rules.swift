@@ -159,11 +159,11 @@ extension KafkaConfiguration {
         "offset.store.method": Reservation(harmless: ["broker"], reason: ownCommits),
         "auto.offset.reset": Reservation(
             harmless: ["error"],
-            reason: "the start position is given with each assignment"
+            reason: "each assignment sets the start position"
         ),
         "enable.partition.eof": Reservation(
             harmless: ["false"],
-            reason: "it asks for the end of a partition where it needs it"
+            reason: "it queries the ends of partitions itself"
         ),
         "isolation.level": Reservation(
             harmless: ["read_committed"],
@@ -194,11 +194,11 @@ extension KafkaConfiguration {
         "ssl.certificate.verify_cb": callback, "interceptors": callback, "opaque": callback,
         "default_topic_conf": callback, "enabled_events": callback,
         "test.mock.num.brokers": Reservation(
-            reason: "it would replace the real brokers by simulated ones"
+            reason: "it replaces the brokers with simulated ones"
         ),
     ]
 
-    private static let callback = Reservation(reason: "it takes a pointer, not a text")
+    private static let callback = Reservation(reason: "it takes a pointer, not text")
 
     /// A property whose value is never printed.
     static func isSecret(_ property: String) -> Bool {

@@ -67,7 +67,7 @@ extension KafkaConfiguration {
             guard login.contains(where: { values[$0] == nil }) else { return nil }
             return "sasl.mechanisms is \(mechanism), which needs sasl.username and sasl.password"
         default:
-            return "sasl.mechanisms is \(mechanism), expected GSSAPI, PLAIN, SCRAM-SHA-256 or"
+            return "sasl.mechanisms is \(mechanism); expected GSSAPI, PLAIN, SCRAM-SHA-256 or"
                 + " SCRAM-SHA-512, in capitals"
         }
     }

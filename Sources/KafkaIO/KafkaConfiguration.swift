@@ -208,8 +208,8 @@ import CRdkafka
         return Problem(
             property: key,
             kind: .badValue,
-            text: "OAUTHBEARER needs a token source, which Heliograph does not have; unsecured"
-                + " tokens of librdkafka's own are no way out"
+            text: "OAUTHBEARER is not supported; use SCRAM-SHA-512, or a client certificate with"
+                + " security.protocol ssl"
         )
     }
 
@@ -230,10 +230,10 @@ import CRdkafka
             return Problem(
                 property: key,
                 kind: .unknownProperty,
-                text: "librdkafka \(KafkaLibrary.version) has no property of this name"
+                text: "librdkafka \(KafkaLibrary.version) has no such property; check its spelling"
             )
         default:
-            let explanation = isSecret(name) ? "bad value" : String(nulTerminated: text)
+            let explanation = isSecret(name) ? "invalid value" : String(nulTerminated: text)
             return Problem(property: key, kind: .badValue, text: explanation)
         }
     }

@@ -50,7 +50,7 @@ import Vocabulary
         }
         guard !hasStarted else { return }
         calls.end()
-        let error = KafkaError(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, text: "no thread to be had")
+        let error = KafkaError(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, text: "cannot start a thread")
         switch question {
         case .committed: ended(number, .committed(.failure(error)))
         case .extents(let partitions):

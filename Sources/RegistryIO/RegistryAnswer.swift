@@ -72,15 +72,25 @@ package struct RegistryAnswer: Hashable, Sendable {
         switch status {
         case 200:
             guard let schema = RegistryAnswer(body) else {
-                throw .refused(status: 200, "the answer is none that a Schema Registry gives")
+                throw .refused(
+                    status: 200,
+                    "the answer is not a Schema Registry's; check schema_registry.url"
+                )
             }
             return schema
         case 404 where saysMissing(body): return nil
         case 404:
-            throw .refused(status: 404, "no Schema Registry under this address, or no such path")
-        case 401, 403: throw .refused(status: status, "the credentials are not taken")
+            throw .refused(
+                status: 404,
+                "no Schema Registry at this address and path; check schema_registry.url"
+            )
+        case 401, 403:
+            throw .refused(
+                status: status,
+                "the credentials are refused; check schema_registry.username or bearer_token"
+            )
         case _ where isFailure(status: status): throw .unreachable("status \(status)")
-        default: throw .refused(status: status, "not the answer to a request for a schema")
+        default: throw .refused(status: status, "unexpected answer to a request for a schema")
         }
     }
 

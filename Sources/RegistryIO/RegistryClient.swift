@@ -64,7 +64,9 @@ package struct RegistryClient: ~Copyable {
         guard let answer = try get(reference.description, options) else { return .unknown }
         guard answer.type == "JSON" else {
             let type = answer.type.unicodeScalars.prefix(20)
-            return .unusable("schema \(reference.name) is \(String(type)); Heliograph reads JSON")
+            return .unusable(
+                "schema \(reference.name) is \(String(type)); Heliograph reads JSON"
+            )
         }
         var found = RegisteredText(text: answer.text)
         var pending = answer.references

@@ -15,7 +15,7 @@ package enum RegistryError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .unreachable(let cause): cause
         case .refused(let status, let cause): "status \(status): \(cause)"
-        case .failed(let cause): "\(cause), but for other requests it is there"
+        case .failed(let cause): "\(cause), but it answers other requests"
         case .tooLarge: "the answer is longer than \(HTTPTransfer.maxByteCount >> 20) MiB"
         case .noSecret(let cause): cause
         }

@@ -44,7 +44,7 @@ extension Configuration {
             // No keys: the required ones are reported.
             return []
         } catch {
-            throw ServiceError(text: "configuration \(file.quoted) \(error)")
+            throw ServiceError(text: "--config: \(file.quoted) \(error); check the path")
         }
     }
 

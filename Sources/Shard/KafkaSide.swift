@@ -284,8 +284,9 @@ package struct KafkaSide: ~Copyable {
         guard let start = lost.start else {
             let name = consumer.name(of: partition)
             failure = ServiceError(
-                text: "kafka.offset_lost is stop: the log of \(name) ends at offset "
-                    + "\(found.log.upperBound), before \(missing), which is to be read next"
+                text: "\(name)@\(missing): offset does not exist, the log ends at "
+                    + "\(found.log.upperBound); set kafka.offset_lost to end or beginning, "
+                    + "or reset the group's offset"
             )
             return
         }
@@ -330,10 +331,12 @@ package struct KafkaSide: ~Copyable {
             news.append(.failed(error))
             return
         }
-        let cause =
-            error.code == .fencedInstance
-            ? "another process has taken over this one's kafka.group_instance_id: " : ""
-        failure = ServiceError(text: "Kafka: \(cause)\(error)")
+        failure = ServiceError(
+            text: error.code == .fencedInstance
+                ? "kafka.group_instance_id: another process uses the same one; give each its own "
+                    + "(\(error))"
+                : "Kafka: \(error)"
+        )
     }
 
     // MARK: - Schemas
@@ -390,7 +393,7 @@ package struct KafkaSide: ~Copyable {
                 try consumer.assign(starts)
             }
         case .unassign:
-            callConsumer(to: "give partitions back") { consumer throws(KafkaError) in
+            callConsumer(to: "release partitions") { consumer throws(KafkaError) in
                 try consumer.unassign(now: now)
             }
         case .commit(let commits):

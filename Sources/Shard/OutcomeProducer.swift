@@ -127,7 +127,7 @@ package struct OutcomeProducer: ~Copyable {
                 try kafka.makeSingleProducer(wakeup: wakeup.fileDescriptor)
             }
         } catch {
-            failure = ServiceError(text: "no producer of single records: \(error)")
+            failure = ServiceError(text: "cannot create the producer of single records: \(error)")
             return nil
         }
     }
@@ -284,7 +284,7 @@ package struct OutcomeProducer: ~Copyable {
             refused = []
             backoff.replaced()
         } catch {
-            throw ServiceError(text: "no new producer: \(error)")
+            throw ServiceError(text: "cannot create a new producer: \(error)")
         }
     }
 
@@ -365,11 +365,12 @@ package struct OutcomeProducer: ~Copyable {
         let problem =
             switch reason {
             case .fenced:
-                "another process has taken over this one's results.transactional_id"
-            case .inDoubt: "nobody knows whether the last transaction is committed"
-            case .refused: "the producer cannot be made ready for transactions"
+                "results.transactional_id: another process uses the same one; give each its own"
+            case .inDoubt:
+                "Kafka: the last transaction may be committed or not; restart the service"
+            case .refused: "Kafka: transactions cannot be initialized"
             }
-        failure = ServiceError(text: "Kafka: \(problem)\(cause)")
+        failure = ServiceError(text: "\(problem)\(cause)")
     }
 
     private func run(_ calls: [TransactionWorker.Job.Call]) {

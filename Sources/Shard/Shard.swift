@@ -85,7 +85,7 @@ package struct Shard: ~Copyable {
                 inputLog = try InputLogFile(in: folder, shard: index, now: SystemClock.wallClock)
             } catch {
                 throw ServiceError(
-                    text: "log.inputs_folder: no file can be made in '\(folder)': \(error.text)"
+                    text: "log.inputs_folder: cannot create a file in '\(folder)': \(error.text)"
                 )
             }
         }

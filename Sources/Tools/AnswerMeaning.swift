@@ -35,7 +35,7 @@ package struct AnswerMeaning: Sendable {
             row.reason.map(Reason.apns) == reason
         }.map(\.statusText)
         guard !statuses.isEmpty else {
-            return "\(answer) with \(name), a reason that is not known: the status decides"
+            return "\(answer) with \(name), an unknown reason; the status decides"
         }
         return "\(answer) with \(name), which belongs to \(statuses.joined(separator: ", ")):"
             + " the status decides"

@@ -54,14 +54,14 @@ extension YAMLError {
     private static func sentence(_ problem: String, _ scalar: Unicode.Scalar?) -> String {
         switch (problem, scalar) {
         case ("found character that cannot start any token", "\t"):
-            "found a tab, expected spaces for indentation"
+            "found a tab; expected spaces for indentation"
         case ("found character that cannot start any token", let scalar?):
-            "found '\(scalar)', expected quotes around a value that begins with it"
+            "found '\(scalar)'; expected quotes around a value that begins with it"
         case ("mapping values are not allowed in this context", _):
             "\(problem); a value with ': ' needs quotes, the line before may lack a ':', or the"
                 + " indentation differs"
         case ("did not find expected node content", nil):
-            "found the end of the text, expected a value, '}' or ']'"
+            "found the end of the text; expected a value, '}' or ']'"
         case ("did not find expected alphabetic or numeric character", _):
             "expected a name; a value that begins with '*' or '&' needs quotes"
         // libyaml's spelling.
@@ -69,7 +69,7 @@ extension YAMLError {
             "expected hexadecimal digits; a text with '\\' needs single quotes"
         case ("found unexpected end of stream", _): "found the end of the text"
         case ("did not find expected <document start>", _):
-            "found more text, expected the end of the document"
+            "found more text; expected the end of the document"
         case ("found incompatible YAML document", _):
             "found another version, expected %YAML 1.1 or 1.2"
         default: problem

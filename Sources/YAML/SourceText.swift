@@ -12,7 +12,7 @@ struct SourceText {
         }
         // Byte order marks: The Unicode Standard, section 23.8.
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
-            throw YAMLError("is UTF-16, expected UTF-8", start)
+            throw YAMLError("is UTF-16; expected UTF-8", start)
         }
         let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
         self.bytes = hasMark ? Array(bytes.dropFirst(3)) : bytes

@@ -118,7 +118,7 @@ struct TreeBuilder {
             )
         case .open:
             throw YAMLError(
-                "is not YAML: the alias stands inside the value that it names",
+                "is not YAML: the alias is inside the value that it names",
                 mark
             )
         case .complete(let node, let weight, let height):
@@ -188,12 +188,12 @@ struct TreeBuilder {
             }
             // https://yaml.org/type/merge.html, of YAML 1.1.
             guard scalar.text == "<<", !scalar.isText else { return .text(scalar.text, node.mark) }
-            report("is a merge key, expected the keys themselves", node.mark, ["<<"])
+            report("is a merge key; expected the keys themselves", node.mark, ["<<"])
             return .refused(name: "<<")
         case .list:
-            report("is a list as a key, expected text", node.mark, ["?"])
+            report("is a list as a key; expected text", node.mark, ["?"])
         case .mapping:
-            report("is a mapping as a key, expected text", node.mark, ["?"])
+            report("is a mapping as a key; expected text", node.mark, ["?"])
         }
         return .refused(name: "?")
     }
@@ -211,7 +211,7 @@ struct TreeBuilder {
         var steps: [String] = []
         if let frame = frames.last { steps = [step(in: frame)] }
         report(
-            "has a tag that does not fit, expected none; a value that begins with '!' needs quotes",
+            "has a tag that does not fit; expected none; a value that begins with '!' needs quotes",
             mark,
             steps
         )
@@ -230,7 +230,7 @@ struct TreeBuilder {
             } else {
                 let count = counts[pair.key, default: 2]
                 let times = count == 2 ? "twice" : "\(count) times"
-                report("is set \(times), expected once", pair.keyMark, [pair.key])
+                report("is set \(times); expected once", pair.keyMark, [pair.key])
             }
         }
         frame.pairs = kept

@@ -6,7 +6,7 @@ extension ValueType<Timestamp> {
     /// A point in time, as `--since` and `--until` take it.
     static var moment: Self {
         Self(
-            "TIME",
+            "time",
             expected: "a duration such as 15m, or a time such as 2026-01-31T08:00:00Z",
             read: { Timestamp(commandLine: $0) }
         )

@@ -43,16 +43,16 @@ import Testing
         let address = HTTPAddress(host: "::1", port: 9464)
         #expect(
             AdminServerError(.addressInUse(address)).description
-                == "admin port: [::1]:9464 is in use by another process; "
-                + "set admin.port, 0 is a free one"
+                == "admin.port: [::1]:9464 is in use by another process; "
+                + "set another port, or 0 for any free one"
         )
         #expect(
             AdminServerError(.notAnAddress("a.b")).description
-                == "admin port: 'a.b' is neither an IP address nor localhost"
+                == "admin.host: 'a.b' is neither an IP address nor localhost"
         )
         #expect(
             AdminServerError(.failed(address, cause: "Permission denied")).description
-                == "admin port: cannot serve on [::1]:9464: Permission denied"
+                == "admin.port: cannot listen on [::1]:9464: Permission denied"
         )
     }
 

@@ -19,7 +19,7 @@ import Testing
             (
                 "limits: {in_flight_bytes: 1}",
                 [
-                    "limits.in_flight_bytes: is '1', expected a size such as 64MiB, 1MB or 1048576,"
+                    "limits.in_flight_bytes: is '1'; expected a size such as 64MiB, 1MB or 1048576,"
                         + " from 1MiB to 64GiB (h.yaml:8:27)"
                 ]
             ),
@@ -34,36 +34,36 @@ import Testing
             (
                 "schema_registry: {url: r, username: me, ca_file: /ca}",
                 [
-                    "schema_registry.url: is 'r', expected http://host:port or https://host:port,"
+                    "schema_registry.url: is 'r'; expected http://host:port or https://host:port,"
                         + " or several separated by commas (h.yaml:8:24)"
                 ]
             ),
             (
                 "schema_registry: {url: \"http://r:1\", username: [me], password_file: /p}",
                 [
-                    "schema_registry.username: is a list, expected text of up to 200 bytes"
+                    "schema_registry.username: is a list; expected text of up to 200 bytes"
                         + " (h.yaml:8:48)"
                 ]
             ),
             (
                 "schemas: {directory: [d], payload_schemas: [{bundle_ids: [a.b], schema: x}]}",
-                ["schemas.directory: is a list, expected the path of a directory (h.yaml:8:22)"]
+                ["schemas.directory: is a list; expected the path of a directory (h.yaml:8:22)"]
             ),
             (
                 "sources: notifications",
-                ["sources: is a scalar, expected a list of mappings (h.yaml:8:10)"]
+                ["sources: is a scalar; expected a list of mappings (h.yaml:8:10)"]
             ),
             (
                 "sources: [{topic: a}, {topic: a}]",
                 [
-                    "sources.1.topic: is 'a' like sources.0.topic, expected another topic"
+                    "sources.1.topic: is 'a', the same as sources.0.topic; name another topic"
                         + " (h.yaml:8:31)"
                 ]
             ),
             (
                 "retry: {later: [1m, 60s]}",
                 [
-                    "retry.later: has 1m after 1m, expected each delay longer than the last"
+                    "retry.later: has 1m after 1m; make each delay longer than the last"
                         + " (h.yaml:8:16)"
                 ]
             ),
@@ -80,19 +80,19 @@ import Testing
         arguments: [
             (
                 "environments: development",
-                ["apns.credentials.0.environments: is a scalar, expected a list (h.yaml:1:120)"]
+                ["apns.credentials.0.environments: is a scalar; expected a list (h.yaml:1:120)"]
             ),
             (
                 "environments: [developmen, sandbox], environment: production",
                 [
-                    "apns.credentials.0.environments.0: is 'developmen', expected one of"
+                    "apns.credentials.0.environments.0: is 'developmen'; expected one of"
                         + " production, sandbox (h.yaml:1:121)"
                 ]
             ),
             (
                 "environments: [sandbox], environment: development",
                 [
-                    "apns.credentials.0.environment: is 'development', expected one of production,"
+                    "apns.credentials.0.environment: is 'development'; expected one of production,"
                         + " sandbox (h.yaml:1:144)"
                 ]
             ),
@@ -109,7 +109,7 @@ import Testing
     @Test func `credentials that are no list are one problem`() {
         #expect(
             problems("apns: {credentials: key.p8}") == [
-                "apns.credentials: is a scalar, expected a list of mappings (h.yaml:1:21)"
+                "apns.credentials: is a scalar; expected a list of mappings (h.yaml:1:21)"
             ]
         )
     }
@@ -122,7 +122,7 @@ import Testing
         #expect(
             problems(yaml) == [
                 "apns.credentials.0.bundle_ids: has 'com.example.MyApp' like"
-                    + " apns.credentials.0.bundle_ids, expected it once for an environment"
+                    + " apns.credentials.0.bundle_ids; remove one of them"
                     + " (h.yaml:7:19)"
             ]
         )
@@ -132,20 +132,20 @@ import Testing
         arguments: [
             (
                 "sources: [{topic: a}]", ["SOURCES_2_TOPIC": "b", "SOURCES_2_WEIGHT": "2"],
-                "sources: has no entry 1, expected one before entry 2 (HELIOGRAPH_SOURCES_2_TOPIC)"
+                "sources: has no entry 1; set it before entry 2 (HELIOGRAPH_SOURCES_2_TOPIC)"
             ),
             (
                 "sources: [{topic: a}]",
                 ["SOURCES_1_TOPIC": "b", "SOURCES_10_TOPIC": "c", "SOURCES_3_TOPIC": "d"],
-                "sources: has no entry 2, expected one before entry 3 (HELIOGRAPH_SOURCES_3_TOPIC)"
+                "sources: has no entry 2; set it before entry 3 (HELIOGRAPH_SOURCES_3_TOPIC)"
             ),
             (
                 "", ["SOURCES_1_TOPIC": "b"],
-                "sources: has no entry 0, expected one before entry 1 (HELIOGRAPH_SOURCES_1_TOPIC)"
+                "sources: has no entry 0; set it before entry 1 (HELIOGRAPH_SOURCES_1_TOPIC)"
             ),
             (
                 "", ["LIMITS_RATES_1_BUNDLE_ID": "a.b"],
-                "limits.rates: has no entry 0, expected one before entry 1"
+                "limits.rates: has no entry 0; set it before entry 1"
                     + " (HELIOGRAPH_LIMITS_RATES_1_BUNDLE_ID)"
             ),
         ] as [(String, [String: String], String)]
@@ -171,7 +171,7 @@ import Testing
     func `the admin port listens on what a socket can be bound to`(host: String, isTaken: Bool) {
         let yaml = credentialYAML + "admin: {host: \"\(host)\"}"
         let shown = host.isEmpty ? "empty" : "'\(host)'"
-        let problem = "admin.host: is \(shown), expected an IP address or localhost (h.yaml:8:15)"
+        let problem = "admin.host: is \(shown); expected an IP address or localhost (h.yaml:8:15)"
         #expect(problems(yaml) == (isTaken ? [] : [problem]))
     }
 }

@@ -8,69 +8,69 @@ import Testing
             (
                 "log: {level: info}\nlog: {level: debug}\nlog: {level: error}",
                 [
-                    "log: is set 3 times, expected once (h.yaml:8:1)",
-                    "log: is set 3 times, expected once (h.yaml:9:1)",
+                    "log: is set 3 times; expected once (h.yaml:8:1)",
+                    "log: is set 3 times; expected once (h.yaml:9:1)",
                 ]
             ),
             (
                 "log: {level: loud, \"le\\x76el\": info}",
-                ["log.level: is set twice, expected once (h.yaml:8:7)"]
+                ["log.level: is set twice; expected once (h.yaml:8:7)"]
             ),
             (
                 "lag: {level: info, level: info}",
                 [
-                    "lag: is not a key of this version, did you mean 'log'? (h.yaml:8:1)",
-                    "lag.level: is set twice, expected once (h.yaml:8:7)",
+                    "lag: is not a known key; did you mean 'log'? (h.yaml:8:1)",
+                    "lag.level: is set twice; expected once (h.yaml:8:7)",
                 ]
             ),
             (
                 "lag: 1\nlag: 2",
                 [
-                    "lag: is set twice, expected once (h.yaml:8:1)",
-                    "lag: is not a key of this version, did you mean 'log'? (h.yaml:9:1)",
+                    "lag: is set twice; expected once (h.yaml:8:1)",
+                    "lag: is not a known key; did you mean 'log'? (h.yaml:9:1)",
                 ]
             ),
             (
                 "kafka: {properties: {client.id: [x], client.id: a}}",
-                ["kafka.properties.client.id: is set twice, expected once (h.yaml:8:22)"]
+                ["kafka.properties.client.id: is set twice; expected once (h.yaml:8:22)"]
             ),
             (
                 "log: {[level]: info}",
-                ["log.?: is a list as a key, expected text (h.yaml:8:7)"]
+                ["log.?: is a list as a key; expected text (h.yaml:8:7)"]
             ),
             (
                 "kafka: {properties: {? {a: b} : c}}",
-                ["kafka.properties.?: is a mapping as a key, expected text (h.yaml:8:24)"]
+                ["kafka.properties.?: is a mapping as a key; expected text (h.yaml:8:24)"]
             ),
             (
                 "log: {<<: {level: info}}",
-                ["log.<<: is a merge key, expected the keys themselves (h.yaml:8:7)"]
+                ["log.<<: is a merge key; expected the keys themselves (h.yaml:8:7)"]
             ),
             (
                 "log: {level: !own info}",
                 [
-                    "log.level: has a tag that does not fit, expected none; a value that begins with"
+                    "log.level: has a tag that does not fit; expected none; a value that begins with"
                         + " '!' needs quotes (h.yaml:8:14)"
                 ]
             ),
             (
                 "log: {\"a\\nb\\e[0m\": 1}",
-                ["log.a?b?[0m: is not a key of this version (h.yaml:8:7)"]
+                ["log.a?b?[0m: is not a known key; see docs/configuration.md (h.yaml:8:7)"]
             ),
             (
                 "log: {\"a\\x9b2J\\u202e\\x7f\\u2028\": 1, level: \"\\e[2J\\x9b\"}",
                 [
-                    "log.a?2J???: is not a key of this version (h.yaml:8:7)",
-                    "log.level: is '?[2J?', expected one of trace, debug, info, notice, warning,"
+                    "log.a?2J???: is not a known key; see docs/configuration.md (h.yaml:8:7)",
+                    "log.level: is '?[2J?'; expected one of trace, debug, info, notice, warning,"
                         + " error, critical (h.yaml:8:44)",
                 ]
             ),
             (
                 "limits: &l {in_flight_events: &n many}\nadmin: {port: *n}",
                 [
-                    "limits.in_flight_events: is 'many', expected a whole number from 1 to 1000000"
+                    "limits.in_flight_events: is 'many'; expected a whole number from 1 to 1000000"
                         + " (h.yaml:8:31)",
-                    "admin.port: is 'many', expected a whole number from 0 to 65535 (h.yaml:8:31)",
+                    "admin.port: is 'many'; expected a whole number from 0 to 65535 (h.yaml:8:31)",
                 ]
             ),
         ] as [(String, [String])]
@@ -88,9 +88,9 @@ import Testing
             credentialYAML + "kafka:\n  start: newest\n  properties:\n" + lines.joined()
         )
         #expect(found.count == 301)
-        #expect(found[0].hasPrefix("kafka.start: is 'newest', expected"))
+        #expect(found[0].hasPrefix("kafka.start: is 'newest'; expected"))
         #expect(
-            found.last == "kafka.properties.p299: is set twice, expected once (h.yaml:609:5)"
+            found.last == "kafka.properties.p299: is set twice; expected once (h.yaml:609:5)"
         )
     }
 
@@ -151,7 +151,7 @@ import Testing
     ])
     func `null, booleans and nothing are no text`(value: String, cause: String) {
         let found = problems(credentialYAML + "kafka:\n  group_id: \(value)\n")
-        let start = "kafka.group_id: \(cause), expected text of up to 200 bytes (h.yaml:9:"
+        let start = "kafka.group_id: \(cause); expected text of up to 200 bytes (h.yaml:9:"
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix(start) == true, "\(found)")
     }
@@ -200,8 +200,8 @@ import Testing
         #expect(problems(credentialYAML, ["HELIOGRAPH_CONFIG": ""]) == [])
         #expect(
             problems(credentialYAML, ["HELIOGRAPH_CONFG": "x", "HELIOGRAPH_COLOUR": "x"]) == [
-                "is not a variable of this version (HELIOGRAPH_COLOUR)",
-                "is not a variable of this version, did you mean 'HELIOGRAPH_CONFIG'?"
+                "is not a known variable; see docs/configuration.md (HELIOGRAPH_COLOUR)",
+                "is not a known variable; did you mean 'HELIOGRAPH_CONFIG'?"
                     + " (HELIOGRAPH_CONFG)",
             ]
         )

@@ -45,7 +45,7 @@ import Vocabulary
         ([", environments: []"], ["apns.credentials.0.environments: is empty"]),
         (
             [", environments: [sandbox], environment: production"],
-            ["apns.credentials.0.environment: is 'production', expected one of `environments`"]
+            ["apns.credentials.0.environment: is 'production'; expected one of `environments`"]
         ),
         ([", environments: [test]"], ["apns.credentials.0.environments.0: is 'test'"]),
     ])

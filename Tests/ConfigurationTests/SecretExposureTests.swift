@@ -10,15 +10,15 @@ import Testing
     @Test(arguments: [
         (UInt32(0o600), service, service, false, String?.none),
         (0o400, service, service, false, nil),
-        (0o640, service, service, false, "is open to its group (mode 0640), expected 0600"),
-        (0o420, service, service, false, "is open to its group (mode 0420), expected 0600"),
+        (0o640, service, service, false, "is readable by its group (mode 0640); set mode 0600"),
+        (0o420, service, service, false, "is readable by its group (mode 0420); set mode 0600"),
         (
             0o644, service, service, false,
-            "is open to every user (mode 0644), expected 0600, or 0640 if root owns it"
+            "is readable by every user (mode 0644); set mode 0600, or 0640 if root owns it"
         ),
         (
             0o602, service, service, false,
-            "is open to every user (mode 0602), expected 0600, or 0640 if root owns it"
+            "is readable by every user (mode 0602); set mode 0600, or 0640 if root owns it"
         ),
         // Execution is no way to read it.
         (0o711, service, service, false, nil),
@@ -29,11 +29,11 @@ import Testing
         (0o640, root, root, false, nil),
         (
             0o644, root, service, false,
-            "is open to every user (mode 0644), expected 0600, or 0640 if root owns it"
+            "is readable by every user (mode 0644); set mode 0600, or 0640 if root owns it"
         ),
         (
             0o4, root, root, false,
-            "is open to every user (mode 0004), expected 0600, or 0640 if root owns it"
+            "is readable by every user (mode 0004); set mode 0600, or 0640 if root owns it"
         ),
         // What Kubernetes and Docker do unless they are told otherwise.
         (0o644, root, service, true, nil),

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SecretsTests {
     @Test(arguments: [
-        ("", ""), ("is 'http://proxy:3128', expected", "is 'http://proxy:3128', expected"),
+        ("", ""), ("is 'http://proxy:3128'; expected", "is 'http://proxy:3128'; expected"),
         ("is 'http://u@proxy:3128'", "is 'http://u@proxy:3128'"),
         (
             "is 'http://u:p@proxy:3128', say so@home: x",

@@ -85,7 +85,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         text: String
     ) throws {
         let value = Array(try #require(text.data(using: encoding.0)))
-        let expected = [["", "is \(encoding.1); UTF-8 is expected"]]
+        let expected = [["", "is \(encoding.1); send UTF-8"]]
         #expect(answers(EventText.record(value)) == expected)
     }
 

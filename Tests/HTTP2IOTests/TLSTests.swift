@@ -138,7 +138,7 @@ import Testing
 
     @Test func `bad key material is reported at once`() {
         let key = EphemeralAuthority.signingKeyPEM()
-        #expect(throws: TLSError.badMaterial("is a private key, expected certificates in PEM")) {
+        #expect(throws: TLSError.badMaterial("is a private key; expected certificates in PEM")) {
             try TLSContext.client(trust: .pem(key))
         }
         #expect(throws: TLSError.badMaterial("certificate: no certificate in the PEM text")) {

@@ -52,14 +52,14 @@ import Testing
         } throws: { error in
             let problem = error as? ServerIdentity.Problem
             return problem?.isOfKey == true
-                && problem?.description == "is the key of another certificate"
+                && problem?.description == "does not match the certificate"
         }
         #expect {
             try ServerIdentity(certificate: Self.pair.certificateChainPEM, privateKey: nil)
         } throws: { error in
             let problem = error as? ServerIdentity.Problem
             return problem?.isOfKey == false
-                && problem?.description == "holds no private key, and none is set beside it"
+                && problem?.description == "holds no private key; set private_key_file"
         }
     }
 }

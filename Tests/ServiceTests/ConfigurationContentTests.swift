@@ -38,9 +38,9 @@ import Testing
 
     private static let contents = [
         "log.fingerprint_key_file: 'FOLDER/short.key' is shorter than 16 bytes",
-        "admin.bearer_token_file: 'FOLDER/short.key' has a token of less than 16 bytes",
-        "apns.credentials.0.key_file: 'FOLDER/garbage.p8' is not PEM, expected the private key",
-        "apns.ca_file: 'FOLDER/garbage.pem' is not PEM, expected certificates in PEM",
+        "admin.bearer_token_file: 'FOLDER/short.key' has a token shorter than 16 bytes",
+        "apns.credentials.0.key_file: 'FOLDER/garbage.p8' is not PEM; expected the private key",
+        "apns.ca_file: 'FOLDER/garbage.pem' is not PEM; expected certificates in PEM",
     ]
 
     private func expect(_ starts: [String], of yaml: String) throws {
@@ -52,9 +52,9 @@ import Testing
     /// All but what follows from them, and librdkafka's verdict.
     @Test func `problems in files are reported together with wrong keys`() throws {
         let keys = [
-            "log.level: is 'loud', expected", "limit: is not a key of this version",
+            "log.level: is 'loud'; expected", "limit: is not a known key",
             "apns.credentials.1.key_file: 'FOLDER/nowhere.p8' cannot be read",
-            "apns.credentials.2.bundle_ids.0: is 'not one', expected",
+            "apns.credentials.2.bundle_ids.0: is 'not one'; expected",
         ]
         try expect(
             keys + Self.contents,

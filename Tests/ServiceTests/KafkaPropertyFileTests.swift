@@ -52,10 +52,10 @@ import Testing
 
     @Test(
         arguments: [
-            (nil, "cannot be read: No such file or directory, expected a readable file"),
-            ([], "is empty, expected a readable file"), ([0x0A], "is empty"),
-            ([0x61, 0x00, 0x62], "is no text, expected one in UTF-8"),
-            ([0x61, 0xFF], "is no text, expected one in UTF-8"),
+            (nil, "cannot be read: No such file or directory; expected a readable file"),
+            ([], "is empty; expected a readable file"), ([0x0A], "is empty"),
+            ([0x61, 0x00, 0x62], "is not text in UTF-8; save it as UTF-8"),
+            ([0x61, 0xFF], "is not text in UTF-8; save it as UTF-8"),
         ] as [([UInt8]?, String)]
     )
     func `an unusable file is one problem`(content: [UInt8]?, sentence: String) throws {

@@ -109,7 +109,7 @@ import Testing
         #expect(
             try said(refused, [:]).hasPrefix(
                 """
-                apns.credentials.0.key: is a secret, which does not belong in this file, \
+                apns.credentials.0.key: is a secret and does not belong in this file, \
                 expected the variable \(variable), or `key_file` (
                 """
             )
@@ -121,7 +121,11 @@ import Testing
             yaml("shards", "1"),
             ["HELIOGRAPH_APNS_CREDENTIALS_0_KEY": Self.pem]
         )
-        #expect(said.contains("apns.credentials.0.key: stands beside `key_file`, expected one of"))
+        #expect(
+            said.contains(
+                "apns.credentials.0.key: is set together with `key_file`; expected one of"
+            )
+        )
     }
 
     @Test func `what a variable holds is blamed on the variable`() throws {

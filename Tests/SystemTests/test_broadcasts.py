@@ -110,7 +110,7 @@ def test_a_lost_answer_to_create_is_not_repeated(bench, simulators, tmp_path):
     arguments = ["channels", "create", "--bundle-id", APP, "--timeout", "3"]
     done = run_command(tmp_path, settings, *arguments)
     assert (done.code, done.out) == (2, []), done.said
-    assert "list channels before trying again" in done.said
+    assert "list the channels before you try again" in done.said
 
 
 @pytest.mark.core
@@ -180,7 +180,7 @@ def test_a_broadcast_is_sent_by_hand(channels, push, simulator):
     for line in [
         f"> :path: /4/broadcasts/apps/{APP}", f"> apns-channel-id: {channel}",
         "> apns-push-type: liveactivity", "> apns-priority: 10", "> apns-expiration: 0",
-        "< :status: 200", "accepted: APNs has it. Which devices show it, nobody tells.",
+        "< :status: 200", "accepted: APNs has it. APNs does not report which devices show it.",
     ]:  # fmt: skip
         assert line in done.out
     # The payload goes out as it was typed.
@@ -203,9 +203,9 @@ def test_an_event_of_a_source_of_broadcasts_is_sent_by_hand(channels, push, tmp_
         (["--channel", "bm9uZQ==", "--payload", PAYLOAD], 1, "ChannelNotRegistered"),
         (["--channel", "bm9uZQ==", "--payload", "{}"], 1, "/payload: "),
         (["--channel", "?", "--payload", PAYLOAD], 1, "/channel_id: "),
-        (["--channel", "bm9uZQ==", "--alert", "x"], 64, "a broadcast needs --payload"),
+        (["--channel", "bm9uZQ==", "--alert", "x"], 64, "--channel: a broadcast needs --payload"),
         (["--channel", "bm9uZQ==", "--token", "00", "--payload", "{}"], 64, "--token or --channel"),
-        (["--broadcast", "--token", "00", "--payload", "{}"], 64, "--broadcast goes with"),
+        (["--broadcast", "--token", "00", "--payload", "{}"], 64, "--broadcast: needs --event or --channel"),
     ],
 )
 def test_a_broadcast_that_fails_says_why(push, arguments, code, words):

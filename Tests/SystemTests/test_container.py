@@ -262,4 +262,4 @@ def test_health_command(broker, simulators, benches):
     assert health(f"http://127.0.0.1:{service.port}/live").returncode == 1
     for url in ("https://127.0.0.1:1/live", "http://[::1/live", "http://:80/", "http://a:0/"):
         wrong = health(url)
-        assert wrong.returncode == 1 and "is no URL" in wrong.stderr, url
+        assert wrong.returncode == 1 and "not a URL" in wrong.stderr, url

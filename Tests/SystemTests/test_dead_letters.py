@@ -259,9 +259,9 @@ def test_a_replay_goes_where_it_is_told_and_nowhere_else(bed):
     refused = bed.command("replay")
     assert refused.code == 1
     assert "0 of 3 dead letters replayed" in refused.said
-    assert "'a?heliograph: 9 of 9 dead letters replayed??2J?' is no source" in refused.said
+    assert "'a?heliograph: 9 of 9 dead letters replayed??2J?' is not a source" in refused.said
     assert not {"\x1b", "\x9b", "\u202e"} & set(refused.said)
-    assert f"'{other}' is no source of this configuration" in refused.said
+    assert f"'{other}' is not a source of this configuration" in refused.said
     assert "its headers name no source" in refused.said
     assert bed.kafka.count(other) == 0
     told = bed.command("replay", "--to", other, "--limit", "1")
@@ -298,7 +298,7 @@ def test_an_interrupted_replay_is_gone_on_with(bed, signal_number):
     last = child.lines("stderr")[-1]
     told = re.fullmatch(
         r"heliograph: interrupted: (\d+) dead letters replayed, 0 failed; "
-        r"to go on, repeat the command with --from (\S+) --since (\S+Z)",
+        r"to continue, repeat the command with --from (\S+) --since (\S+Z)",
         last,
     )
     assert told, last

@@ -105,7 +105,7 @@ def test_cloud_events_of_both_modes(broker, simulators, benches):
     assert_sent_as_written(
         simulator, [plain, in_binary.value, data[:text], bare, spaced]
     )
-    for event, expected in [
+    for event; expected in [
         (binary, {"traceparent": TRACE.encode(), "tracestate": b"a=b"}),
         (whole, {"traceparent": TRACE.encode()}),
         (plain, {}),
@@ -137,7 +137,7 @@ BAD_FRAMINGS = {
     "no data": (structured(), "", "has no data"),
     "null data": (structured(data=None, data_base64=None), "", "has no data"),
     "text": (structured(datacontenttype="text/plain", data="x"), "/datacontenttype", "is not JSON"),
-    "not Base64": (structured(data_base64="***"), "/data_base64", "no Base64"),
+    "not Base64": (structured(data_base64="***"), "/data_base64", "not Base64"),
     "binary without id": (
         Written(encoded(new_event()), None, (("ce_specversion", b"1.0"),)),
         "",

@@ -262,4 +262,4 @@ def test_a_topic_that_stays_unknown_ends_the_start(apache, benches, simulators):
     settings = bench.configuration(simulators(), kafka=kafka, sources=[{"topic": "never-made"}])
     service = bench.start(settings)
     assert service.child.wait_for_exit(30) == 1
-    assert "sources.0.topic: Kafka says of topic 'never-made'" in service.child.told()
+    assert "sources.0.topic: topic 'never-made'" in service.child.told()

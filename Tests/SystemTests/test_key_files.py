@@ -17,7 +17,7 @@ KEY = "apns.credentials.0.key_file"
 PRIVATE_KEY = "apns.credentials.0.private_key_file"
 PASSPHRASE = "apns.credentials.0.passphrase_file"
 P8 = "expected the private key that Apple gives as a .p8 file"
-UTF16 = f"is a text in UTF-16, {P8}; save it as UTF-8"
+UTF16 = f"is text in UTF-16; {P8}; save it as UTF-8"
 LEGACY = ("-provider", "legacy", "-provider", "default")
 
 
@@ -162,54 +162,54 @@ SIGNING_KEYS = [
     key("byte-order-mark", lambda m: b"\xef\xbb\xbf" + m["p8"]),
     key("words-around-it", lambda m: b"Bag Attributes\n  x: y\n" + m["p8"] + b"\nbye\n"),
     key("beside-its-certificate", lambda m: m["p8.pem"] + m["p8"]),
-    key("damaged", mismatched, f"is a damaged private key, {P8}"),
-    key("two", lambda m: m["p8"] + m["sec1"], "holds 2 private keys, expected one"),
+    key("damaged", mismatched, f"is a damaged private key; {P8}"),
+    key("two", lambda m: m["p8"] + m["sec1"], "holds 2 private keys; keep one"),
     key(
         "encrypted",
         lambda m: m["p8.aes"],
         "is an encrypted private key; decrypt it with 'openssl pkey'",
     ),
-    key("certificate", lambda m: m["rsa.pem"], f"is a certificate, {P8}"),
-    key("certificate-request", lambda m: m["request"], f"is a certificate request, {P8}"),
-    key("public-key", lambda m: m["public"], f"is a public key, {P8}"),
-    key("pkcs12", lambda m: m["p12"], f"is a PKCS#12 file, {P8}"),
-    key("pkcs7", lambda m: m["p7"], f"is a PEM file with 'PKCS7', {P8}"),
+    key("certificate", lambda m: m["rsa.pem"], f"is a certificate; {P8}"),
+    key("certificate-request", lambda m: m["request"], f"is a certificate request; {P8}"),
+    key("public-key", lambda m: m["public"], f"is a public key; {P8}"),
+    key("pkcs12", lambda m: m["p12"], f"is a PKCS#12 file; {P8}"),
+    key("pkcs7", lambda m: m["p7"], f"is a PEM file with 'PKCS7'; {P8}"),
     key(
         "der",
         lambda m: m["p8.der"],
-        f"is a private key in DER, {P8}; convert it with 'openssl pkey -inform DER'",
+        f"is a private key in DER; {P8}; convert it with 'openssl pkey -inform DER'",
     ),
-    key("public-der", lambda m: m["public.der"], f"is a public key in DER, {P8}"),
-    key("request-der", lambda m: m["request.der"], f"is a certificate request in DER, {P8}"),
-    key("pkcs7-der", lambda m: m["p7.der"], f"is a CMS or PKCS#7 file, {P8}"),
+    key("public-der", lambda m: m["public.der"], f"is a public key in DER; {P8}"),
+    key("request-der", lambda m: m["request.der"], f"is a certificate request in DER; {P8}"),
+    key("pkcs7-der", lambda m: m["p7.der"], f"is a CMS or PKCS#7 file; {P8}"),
     key(
         "der-cut-short",
         lambda m: m["p8.der"][:100],
-        f"is DER that is cut short (100 of 121 bytes are there), {P8}",
+        f"is DER cut short (100 of 121 bytes); {P8}",
     ),
     key(
         "base64-alone",
         lambda m: body(m).encode(),
-        f"is Base64 without the lines '-----BEGIN ...-----' and '-----END ...-----', {P8}",
+        f"is Base64 without the lines '-----BEGIN ...-----' and '-----END ...-----'; {P8}",
     ),
     key(
         "base64-of-pem",
         lambda m: base64.b64encode(m["p8"]),
-        f"is Base64 of a PEM file, {P8}; decode it once more",
+        f"is Base64 of a PEM file; {P8}; decode it again",
     ),
     key(
         "base64-of-pkcs12",
         lambda m: base64.encodebytes(m["p12"]),
-        f"is Base64 of a PKCS#12 file, {P8}; decode it",
+        f"is Base64 of a PKCS#12 file; {P8}; decode it",
     ),
     key("utf-16", lambda m: m.text("p8").encode("utf-16"), UTF16),
     key("utf-16-without-mark", lambda m: m.text("p8").encode("utf-16-be"), UTF16),
-    key("web-page", lambda m: b"<!DOCTYPE html><html></html>", f"is a web page or XML, {P8}"),
-    key("json", lambda m: b'{"type": "service_account"}', f"is JSON, {P8}"),
-    key("archive", lambda m: b"PK\x03\x04rest", f"is a ZIP archive, {P8}"),
-    key("ssh", lambda m: b"ssh-ed25519 AAAAC3Nza me@home", f"is a public key of SSH, {P8}"),
-    key("white-space", lambda m: b" \n\n", f"is empty, {P8}"),
-    key("prose", lambda m: b"AuthKey_ABC123DEFG", f"is not PEM, {P8}"),
+    key("web-page", lambda m: b"<!DOCTYPE html><html></html>", f"is a web page or XML; {P8}"),
+    key("json", lambda m: b'{"type": "service_account"}', f"is JSON; {P8}"),
+    key("archive", lambda m: b"PK\x03\x04rest", f"is a ZIP archive; {P8}"),
+    key("ssh", lambda m: b"ssh-ed25519 AAAAC3Nza me@home", f"is an SSH public key; {P8}"),
+    key("white-space", lambda m: b" \n\n", f"is empty; {P8}"),
+    key("prose", lambda m: b"AuthKey_ABC123DEFG", f"is not PEM; {P8}"),
     key(
         "four-hyphens",
         lambda m: m["p8"].replace(b"-----", b"----"),
@@ -245,9 +245,9 @@ SIGNING_KEYS = [
         lambda m: m["p8"].replace(body(m)[20:30].encode(), b"..."),
         "is damaged: 'PRIVATE KEY' has a character that is not Base64",
     ),
-    key("p-384", lambda m: m["p384"], f"is a key on the curve secp384r1, {P8}"),
-    key("rsa", lambda m: m["rsa"], f"is a key for RSA, {P8}"),
-    key("ed25519", lambda m: m["ed25519"], f"is a key for ED25519, {P8}"),
+    key("p-384", lambda m: m["p384"], f"is a key on the curve secp384r1; {P8}"),
+    key("rsa", lambda m: m["rsa"], f"is a key for RSA; {P8}"),
+    key("ed25519", lambda m: m["ed25519"], f"is a key for ED25519; {P8}"),
 ]
 
 KEY_IDS = [
@@ -259,7 +259,7 @@ KEY_IDS = [
     Row(
         "name-of-the-key-file",
         lambda m: {"key": m["p8"], "key_id": b"AuthKey_ABC123DEFG.p8\n"},
-        "apns.credentials.0.key_id_file: 'FOLDER/key_id' holds 'AuthKey_ABC123DEFG.p8', expected "
+        "apns.credentials.0.key_id_file: 'FOLDER/key_id' holds 'AuthKey_ABC123DEFG.p8'; expected "
         "10 characters of A-Z and 0-9, as Apple shows them",
     ),
     Row(
@@ -306,35 +306,35 @@ CERTIFICATES = [
     certificate(
         "p12-and-another-key",
         with_key(lambda m: m["p12"], "p8", passphrase=SESAME),
-        "is the key of another certificate",
+        "does not match the certificate",
         PRIVATE_KEY,
     ),
     certificate(
         "and-another-key",
         with_key(lambda m: m["rsa.pem"], "p8"),
-        "is the key of another certificate",
+        "does not match the certificate",
         PRIVATE_KEY,
     ),
     certificate(
         "another-key-in-one",
         lambda m: {"certificate": m["rsa.pem"] + m["p8"]},
-        "holds a private key of another certificate",
+        "holds a private key that does not match its certificate",
     ),
     certificate(
         "encrypted-key-without-passphrase",
         with_key(lambda m: m["rsa.pem"], "aes"),
-        "is an encrypted private key, and no passphrase is set",
+        "is an encrypted private key; set passphrase_file",
         PRIVATE_KEY,
     ),
     certificate(
         "encrypted-key-in-one-without-passphrase",
         lambda m: {"certificate": m["rsa.pem"] + m["aes"]},
-        "holds an encrypted private key, and no passphrase is set",
+        "holds an encrypted private key; set passphrase_file",
     ),
     certificate(
         "two-keys-in-one",
         lambda m: {"certificate": m["rsa.pem"] + m["rsa"] + m["p8"]},
-        "holds 2 private keys, expected one",
+        "holds 2 private keys; keep one",
     ),
     certificate(
         "key-in-one-cut-short",
@@ -356,7 +356,7 @@ CERTIFICATES = [
     certificate(
         "p12-without-passphrase",
         lambda m: {"certificate": m["p12"]},
-        "is an encrypted PKCS#12 file, and no passphrase is set",
+        "is an encrypted PKCS#12 file; set passphrase_file",
     ),
     certificate(
         "p12-with-wrong-passphrase",
@@ -367,34 +367,34 @@ CERTIFICATES = [
     certificate(
         "p12-cut-short",
         lambda m: {"certificate": m["p12"][:200], "passphrase": SESAME},
-        f"is DER that is cut short (200 of LENGTH bytes are there), {WANTED}",
+        f"is DER cut short (200 of LENGTH bytes); {WANTED}",
     ),
     certificate(
         "keyless-p12",
         lambda m: {"certificate": m["keyless.p12"], "passphrase": SESAME},
-        "holds no private key, and none is set beside it",
+        "holds no private key; set private_key_file",
     ),
     certificate(
         "alone",
         lambda m: {"certificate": m["rsa.pem"]},
-        "holds no private key, and none is set beside it",
+        "holds no private key; set private_key_file",
     ),
     certificate(
         "der",
         with_key(lambda m: m["rsa.cer"]),
-        f"is a certificate in DER, {WANTED}; convert it with 'openssl x509 -inform DER'",
+        f"is a certificate in DER; {WANTED}; convert it with 'openssl x509 -inform DER'",
     ),
-    certificate("key-twice", with_key(lambda m: m["rsa"]), f"is a private key, {WANTED}"),
+    certificate("key-twice", with_key(lambda m: m["rsa"]), f"is a private key; {WANTED}"),
     certificate(
         "certificate-twice",
         lambda m: {"certificate": m["rsa.pem"], "private_key": m["rsa.pem"]},
-        "is a certificate, expected the certificate's private key in PEM",
+        "is a certificate; expected the certificate's private key in PEM",
         PRIVATE_KEY,
     ),
     certificate(
         "key-in-der",
         with_key(lambda m: m["rsa.pem"], "aes.der", passphrase=SESAME),
-        "is an encrypted private key in DER, expected the certificate's private key in PEM; "
+        "is an encrypted private key in DER; expected the certificate's private key in PEM; "
         "convert it with 'openssl pkey -inform DER'",
         PRIVATE_KEY,
     ),
@@ -406,17 +406,17 @@ CERTIFICATES = [
     certificate(
         "second-damaged",
         with_key(lambda m: m["rsa.pem"] + m["p8.pem"].replace(b"MII", b"MAI", 1)),
-        "holds 2 certificates, and number 2 is damaged: it is longer than it says",
+        "holds 2 certificates, and number 2 is damaged: bytes follow its end",
     ),
     certificate(
         "expired",
         with_key(lambda m: m["expired.pem"]),
-        "expired at 2021-01-01T00:00:00Z; APNs does not take it",
+        "expired at 2021-01-01T00:00:00Z; renew it",
     ),
     certificate(
         "not-yet-valid",
         with_key(lambda m: m["early.pem"]),
-        "is not valid before 2100-01-01T00:00:00Z; APNs does not take it",
+        "is not valid before 2100-01-01T00:00:00Z; check this machine's clock",
     ),
     certificate("soon-expired", with_key(lambda m: m["soon.pem"]), warning="expires in 8 days, at END"),
 ]
@@ -450,7 +450,7 @@ def test_a_key_file_is_read_or_named(row, made, tmp_path):
         assert warned == [row.warning.replace("END", end)]
     else:
         assert warned == []
-    assert said[-1] == "the configuration, its keys and its files are in order"
+    assert said[-1] == "configuration, keys and files are valid"
     assert ended.code == 0
 
 
@@ -481,7 +481,7 @@ def test_a_secret_that_others_may_read_is_told(made, tmp_path, mode, is_linked):
         key.symlink_to("..data/private_key")
     ended = run_command(tmp_path, wanted, "check")
     assert ended.code == 0
-    said = f"is open to every user (mode 0{mode:o}), expected 0600, or 0640 if root owns it"
+    said = f"is readable by every user (mode 0{mode:o}); set mode 0600, or 0640 if root owns it"
     warned = [f"heliograph: warning: {PRIVATE_KEY}: '{key}' {said}"] if mode & 0o006 else []
     assert ended.err[:-1] == warned
 

@@ -101,7 +101,7 @@ def test_a_log_that_ends_early_ends_the_process_where_that_is_wanted(bench, simu
     service = bench.start(bench.configuration(simulator, kafka={"offset_lost": "stop"}))
     service.is_to_crash = True
     assert service.child.wait_for_exit(30) == 1
-    assert "kafka.offset_lost is stop: the log of " in service.child.lines("stderr")[-1]
+    assert "set kafka.offset_lost to end or beginning" in service.child.lines("stderr")[-1]
     assert bench.kafka.committed(bench.group, bench.topics.source) == before
     assert not simulator.requests()
 

@@ -273,7 +273,7 @@ def test_a_malformed_answer_is_no_reset_of_apns(bench, peer, push):
 
     server = peer(script)
     code, out, err = push(server)
-    flaw = "a body of another length than content-length says"
+    flaw = "a body whose length differs from content-length"
     assert (code, out) == (1, "")
     assert f"the answer is malformed: {flaw}" in err and "reset" not in err
     bench.produce([record(new_event())])

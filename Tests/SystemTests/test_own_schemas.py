@@ -192,7 +192,7 @@ def test_a_change_is_taken_without_a_restart(broker, simulators, benches, tmp_pa
 BAD = {
     "does not compile": ({"news.json": {"type": "objekt"}}, "news.json' at /type: "),
     "no JSON": ({"news.json": "{"}, "news.json': "),
-    "not there": ({"other.json": {}}, "is 'news', expected a schema of schemas.directory"),
+    "not there": ({"other.json": {}}, "is 'news'; expected a schema of schemas.directory"),
     "refers to nothing": (
         {"news.json": {"$ref": "nothing.json"}},
         "news.json' at /$ref: ",

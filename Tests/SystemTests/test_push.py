@@ -80,7 +80,7 @@ def test_an_event_is_sent_as_it_stands(push, simulator):
     "arguments, code, words",
     [
         (["--bundle-id", APP, "--alert", "x"], 64, "--bundle-id with --token or --channel"),
-        (["--token", TOKEN, "--bundle-id", APP], 64, "--alert or --payload"),
+        (["--token", TOKEN, "--bundle-id", APP], 64, "--alert, --payload: pass exactly one"),
         (["--token", "xyz", "--bundle-id", APP, "--alert", "x"], 1, "/device_token"),
         (["--token", TOKEN, "--bundle-id", APP, "--payload", "{"], 1, f"--payload: {NO_JSON} 1\n"),
         (
@@ -93,7 +93,7 @@ def test_an_event_is_sent_as_it_stands(push, simulator):
         (
             ["--token", TOKEN, "--bundle-id", APP, "--alert", "x", "--expiration", "1000000000"],
             1,
-            "Expired: not sent",
+            "expiration: has passed (Expired); not sent",
         ),
         (["--event", "/nowhere"], 1, "/nowhere: cannot be read: No such file or directory"),
     ],
@@ -112,10 +112,10 @@ ODD_EVENT = b'{"id":"1","device_token":"\xff"}'
 @pytest.mark.parametrize(
     "arguments, code, words",
     [
-        (["--payload", ODD], 64, "Error: what follows --payload is not UTF-8\n"),
-        ([b"--payload=" + ODD], 64, "Error: the value of --payload is not UTF-8\n"),
-        (["--alert", b"caf\xe9"], 64, "Error: what follows --alert is not UTF-8\n"),
-        (["--payload", "{}", b"caf\xe9"], 64, "Error: argument 10 is not UTF-8\n"),
+        (["--payload", ODD], 64, "heliograph: --payload: not UTF-8; encode it as UTF-8\n"),
+        ([b"--payload=" + ODD], 64, "heliograph: --payload: not UTF-8; encode it as UTF-8\n"),
+        (["--alert", b"caf\xe9"], 64, "heliograph: --alert: not UTF-8; encode it as UTF-8\n"),
+        (["--payload", "{}", b"caf\xe9"], 64, "heliograph: argument 10: not UTF-8; encode it as UTF-8\n"),
     ],
 )
 def test_words_that_are_not_utf_8_are_not_mended(push, simulator, arguments, code, words):

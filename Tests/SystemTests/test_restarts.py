@@ -223,7 +223,7 @@ def test_of_two_static_twins_the_older_ends_and_says_why(broker, simulators, ben
 
     eventually(older_has_ended, 60, older.child.told, interval=0.5)
     assert older.child.wait_for_exit() == 1
-    said = "another process has taken over this one's kafka.group_instance_id"
+    said = "kafka.group_instance_id: another process uses the same one"
     assert [line for line in older.child.lines("stderr") if said in line], older.child.told()
     bench.wait_until_settled(service=younger)
     younger.drain(DRAIN_SECONDS)

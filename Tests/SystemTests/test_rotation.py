@@ -100,7 +100,7 @@ def test_a_key_that_others_may_read_is_told_when_it_is_loaded(bench, simulator, 
     good = key_file.read_bytes()
     key_file.chmod(0o644)
     service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
-    said = "is open to every user (mode 0644), expected 0600, or 0640 if root owns it"
+    said = "is readable by every user (mode 0644); set mode 0600, or 0640 if root owns it"
     problem = f"apns.credentials.0.key_file: '{key_file}' {said}"
     assert [line["problem"] for line in service.log_lines(OPEN)] == [problem]
     for count, mode in [(1, 0o644), (2, 0o600)]:
@@ -299,7 +299,7 @@ def test_a_certificate_that_the_handshake_refuses_parks_its_credential(
     (line,) = service.log_lines("APNs rejected the credential")
     assert line["reason"] == "CertificateRefused"
     assert line["credential"] == "legacy"
-    assert "the peer refuses the client certificate" in line["error"]
+    assert "the peer refused the client certificate" in line["error"]
     eventually(
         lambda: metric(service, "heliograph_apns_credentials_parked")['{credential="legacy"}'] == 1,
         30,

@@ -188,7 +188,7 @@ ALIAS_BOMB = "a0: &a0 x\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("kafka:\n\tgroup_id: a\n", r"found a tab, expected spaces .*heliograph\.yaml:2:1"),
+        ("kafka:\n\tgroup_id: a\n", r"found a tab; expected spaces .*heliograph\.yaml:2:1"),
         ("log: {level: info}\n---\nlog: {}\n", r"one document.*heliograph\.yaml:2:1"),
         ("log: {level: info}\nlog: {level: info}\n", r"^heliograph: log: is set twice.*yaml:1:1"),
         ("log: {level: in\0fo}\n", r"U\+0000.*heliograph\.yaml:1:16"),

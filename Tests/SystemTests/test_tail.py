@@ -118,7 +118,7 @@ def following(child):
 def test_filters_pick_outcomes(bed):
     bed.write()
     everything = ["one", "two", "three", "four", STEERING]
-    for options, expected in [
+    for options; expected in [
         ([], everything),
         (["--outcome", "rejected"], ["two", STEERING]),
         (["--outcome", "rejected", "--outcome", "unregistered"], ["two", "three", STEERING]),
@@ -168,7 +168,7 @@ def test_lines_tell_everything_but_the_token(bed):
     assert "rejected" in lines[1] and "BadTopic" in lines[1] and "two" in lines[1]
     assert f"device={fingerprint(SECOND)}" in lines[1]
     assert "token=remove" in lines[2]
-    assert b"5 outcomes; 1 records are no outcomes" in done.stderr
+    assert b"5 outcomes; 1 records are not outcomes" in done.stderr
     for everything in (done, bed.read("--json")):
         said = (everything.stdout + everything.stderr).decode().lower()
         assert FIRST not in said and SECOND not in said and KEY not in said

@@ -66,16 +66,16 @@ import Vocabulary
             ),
             (
                 400, "badDeviceToken",
-                "status 400 with 'badDeviceToken', a reason that is not known: the status decides"
+                "status 400 with 'badDeviceToken', an unknown reason; the status decides"
             ),
             (
                 400, "MissingChannelId",
-                "status 400 with 'MissingChannelId', a reason that is not known: the status decides"
+                "status 400 with 'MissingChannelId', an unknown reason; the status decides"
             ),
             (503, nil, "status 503, without a reason"),
             (
                 400, "\u{1B}[2J\n",
-                "status 400 with '?[2J?', a reason that is not known: the status decides"
+                "status 400 with '?[2J?', an unknown reason; the status decides"
             ),
         ] as [(Int, String?, String)]
     )

@@ -45,7 +45,7 @@ private final class ScriptedChecker: DocumentChecker {
         {"line":5,"valid":true,"violations":[\(violation(6))]}
         {"line":6,"valid":false,"violations":[\(violation(6))]}
         {"line":7,"valid":false,"violations":[{"instance_location":"","keyword_location":"",\
-        "message":"the line has 15 bytes; 8 at most are read"}]}
+        "message":"the line has 15 bytes; the limit is 8"}]}
         {"line":8,"valid":true,"violations":[]}
         """
 
@@ -68,7 +68,7 @@ private final class ScriptedChecker: DocumentChecker {
     func `a line is read up to the limit`(line: String, kind: String) {
         let (lines, _) = results(line + "\n")
         #expect(lines.count == 1)
-        #expect(lines.first?.contains("at most are read") == (kind == "long"))
+        #expect(lines.first?.contains("the limit is") == (kind == "long"))
     }
 
     @Test func `a result is written as soon as its line has ended`() {
@@ -120,7 +120,7 @@ private final class ScriptedChecker: DocumentChecker {
 
     @Test func `the summary says what a document of several lines needs`() {
         let text = results("g\nu\nu").summary.text
-        #expect(text.hasPrefix("line 2 is no JSON document of its own"))
+        #expect(text.hasPrefix("line 2 is not a whole JSON document"))
         #expect(text.hasSuffix("\n2 of 3 lines invalid"))
     }
 }

@@ -73,27 +73,27 @@ import YAML
 
     @Test(
         arguments: [
-            ("a: 1\na: 2", ["1:1: a: is set twice, expected once"]),
-            ("{a: 1, \"a\": 2, 'b': 1}", ["1:2: a: is set twice, expected once"]),
+            ("a: 1\na: 2", ["1:1: a: is set twice; expected once"]),
+            ("{a: 1, \"a\": 2, 'b': 1}", ["1:2: a: is set twice; expected once"]),
             (
                 "a: 1\nb: 0\na: 2\na: 3",
                 [
-                    "1:1: a: is set 3 times, expected once",
-                    "3:1: a: is set 3 times, expected once",
+                    "1:1: a: is set 3 times; expected once",
+                    "3:1: a: is set 3 times; expected once",
                 ]
             ),
-            ("{\"\\x61\": 1, a: 2}", ["1:2: a: is set twice, expected once"]),
-            ("~: 1\n? \n: 2\n\"\": 3", ["2:2: : is set twice, expected once"]),
-            ("a: {b: [0, {c: 1, c: 2}]}", ["1:13: a.b.1.c: is set twice, expected once"]),
+            ("{\"\\x61\": 1, a: 2}", ["1:2: a: is set twice; expected once"]),
+            ("~: 1\n? \n: 2\n\"\": 3", ["2:2: : is set twice; expected once"]),
+            ("a: {b: [0, {c: 1, c: 2}]}", ["1:13: a.b.1.c: is set twice; expected once"]),
             (
                 "{a: {b: 1, b: 2}, a: {c: 1, c: 2}}",
                 [
-                    "1:6: a.b: is set twice, expected once",
-                    "1:23: a.c: is set twice, expected once",
-                    "1:2: a: is set twice, expected once",
+                    "1:6: a.b: is set twice; expected once",
+                    "1:23: a.c: is set twice; expected once",
+                    "1:2: a: is set twice; expected once",
                 ]
             ),
-            ("- &x {a: 1, a: 2}\n- *x", ["1:7: 0.a: is set twice, expected once"]),
+            ("- &x {a: 1, a: 2}\n- *x", ["1:7: 0.a: is set twice; expected once"]),
             ("a: 1\nA: 2\n\" a\": 3", []),
         ] as [(String, [String])]
     )
@@ -111,12 +111,12 @@ import YAML
 
     @Test(
         arguments: [
-            ("[a]: 1", "1:1: ?: is a list as a key, expected text"),
-            ("a: {? {b: 1} : 2}", "1:7: a.?: is a mapping as a key, expected text"),
-            ("- &x [a]\n- *x : 1", "1:3: 1.?: is a list as a key, expected text"),
+            ("[a]: 1", "1:1: ?: is a list as a key; expected text"),
+            ("a: {? {b: 1} : 2}", "1:7: a.?: is a mapping as a key; expected text"),
+            ("- &x [a]\n- *x : 1", "1:3: 1.?: is a list as a key; expected text"),
             (
                 "b: &x {a: 1}\nc:\n  <<: *x",
-                "3:3: c.<<: is a merge key, expected the keys themselves"
+                "3:3: c.<<: is a merge key; expected the keys themselves"
             ),
         ] as [(String, String)]
     )
@@ -148,7 +148,7 @@ import YAML
         place: String
     ) throws {
         let message =
-            "has a tag that does not fit, expected none; a value that begins with '!' needs quotes"
+            "has a tag that does not fit; expected none; a value that begins with '!' needs quotes"
         #expect(try problems(text) == ["\(place): \(message)"])
     }
 

@@ -7,7 +7,7 @@ import YAML
             // Brackets and quotes that do not end.
             (
                 "kafka: {",
-                "2:1: while parsing a flow node, found the end of the text, expected a value, '}' or"
+                "2:1: while parsing a flow node, found the end of the text; expected a value, '}' or"
                     + " ']'"
             ),
             (
@@ -44,7 +44,7 @@ import YAML
                 "2:1: while parsing a block collection that begins at 1:1, did not find expected '-'"
                     + " indicator"
             ),
-            ("a:\n\tb: 1", "2:1: found a tab, expected spaces for indentation"),
+            ("a:\n\tb: 1", "2:1: found a tab; expected spaces for indentation"),
             (
                 "a:\n  b: 1\n\tc: 2",
                 "3:1: while scanning a plain scalar that begins at 2:6, found a tab character that"
@@ -66,9 +66,9 @@ import YAML
                 "1:5: mapping values are not allowed in this context; a value with ': ' needs quotes,"
                     + " the line before may lack a ':', or the indentation differs"
             ),
-            ("a: @b", "1:4: found '@', expected quotes around a value that begins with it"),
-            ("a: `b`", "1:4: found '`', expected quotes around a value that begins with it"),
-            ("a: %b", "1:4: found '%', expected quotes around a value that begins with it"),
+            ("a: @b", "1:4: found '@'; expected quotes around a value that begins with it"),
+            ("a: `b`", "1:4: found '`'; expected quotes around a value that begins with it"),
+            ("a: %b", "1:4: found '%'; expected quotes around a value that begins with it"),
             (
                 "a: \"b\" c",
                 "1:8: while parsing a block mapping that begins at 1:1, did not find expected key"
@@ -90,7 +90,7 @@ import YAML
             // Anchors, tags and directives.
             (
                 "a: [*]",
-                "1:6: while scanning an alias that begins at 1:5, expected a name; a value that"
+                "1:6: while scanning an alias that begins at 1:5; expected a name; a value that"
                     + " begins with '*' or '&' needs quotes"
             ),
             (
@@ -101,10 +101,10 @@ import YAML
                 "a: *x\nb: &x 1",
                 "1:4: the alias has no anchor before it; a value that begins with '*' needs quotes"
             ),
-            ("a: &x [1, *x]", "1:11: the alias stands inside the value that it names"),
-            ("a: &x {b: {c: *x}}", "1:15: the alias stands inside the value that it names"),
-            ("&x {*x : 1}", "1:5: the alias stands inside the value that it names"),
-            ("- &x 1\n- &x [*x]", "2:7: the alias stands inside the value that it names"),
+            ("a: &x [1, *x]", "1:11: the alias is inside the value that it names"),
+            ("a: &x {b: {c: *x}}", "1:15: the alias is inside the value that it names"),
+            ("&x {*x : 1}", "1:5: the alias is inside the value that it names"),
+            ("- &x 1\n- &x [*x]", "2:7: the alias is inside the value that it names"),
             (
                 "a: &x &y b",
                 "1:7: while parsing a block mapping that begins at 1:1, did not find expected key"
@@ -119,7 +119,7 @@ import YAML
             ("a: 1\n---\n", "2:1: expected one document, found another"),
             ("---\n---\na: 1", "2:1: expected one document, found another"),
             ("a: 1\n...\n# comment\n---\nb: 1", "4:1: expected one document, found another"),
-            ("{a: 1} b", "1:8: found more text, expected the end of the document"),
+            ("{a: 1} b", "1:8: found more text; expected the end of the document"),
             // Characters that YAML does not have (5.1).
             ("a: b\u{0}c", "1:5: the character U+0000 is not allowed"),
             ("a: \u{1B}[0m", "1:4: the character U+001B is not allowed"),
@@ -145,8 +145,8 @@ import YAML
             ([0xF4, 0x90, 0x80, 0x80], "1:1: is not UTF-8: found byte 0xF4"),
             // After a byte order mark, which is no column.
             ([0xEF, 0xBB, 0xBF, 0x61, 0xFF], "1:2: is not UTF-8: found byte 0xFF"),
-            ([0xFF, 0xFE, 0x61, 0x00], "1:1: is UTF-16, expected UTF-8"),
-            ([0xFE, 0xFF, 0x00, 0x61], "1:1: is UTF-16, expected UTF-8"),
+            ([0xFF, 0xFE, 0x61, 0x00], "1:1: is UTF-16; expected UTF-8"),
+            ([0xFE, 0xFF, 0x00, 0x61], "1:1: is UTF-16; expected UTF-8"),
             ([0x61, 0x00, 0x3A, 0x00], "1:2: is not YAML: the character U+0000 is not allowed"),
         ] as [([UInt8], String)]
     )

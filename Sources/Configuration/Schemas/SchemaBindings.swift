@@ -51,7 +51,7 @@ package struct SchemaBindings: Sendable {
                 problems.append(
                     .init(
                         path: "schemas.directory",
-                        message: "has two files for the schema '\(name)', expected one"
+                        message: "has two files for the schema '\(name)'; keep one"
                     )
                 )
             }
@@ -78,7 +78,7 @@ package struct SchemaBindings: Sendable {
         let expected = known.isEmpty ? "which has none" : "which has \(known)"
         return .init(
             path: use.path,
-            message: "is \(use.name.quoted), expected a schema of schemas.directory, \(expected)"
+            message: "is \(use.name.quoted); expected a schema of schemas.directory, \(expected)"
         )
     }
 

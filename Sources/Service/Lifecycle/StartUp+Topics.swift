@@ -29,7 +29,7 @@ extension StartUp {
         /// What Kafka says.
         var error: KafkaError
 
-        var problem: String { "Kafka says of topic '\(needed.topic)': \(error.text)" }
+        var problem: String { "topic '\(needed.topic)': \(error.text)" }
     }
 
     private var neededTopics: [NeededTopic] {

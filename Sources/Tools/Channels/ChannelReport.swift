@@ -103,7 +103,7 @@ package struct ChannelReport {
             return ["\(place): \(text)", advice]
         case .lost(let cause, let reasons, let isCertainlyUnprocessed):
             let next =
-                isCertainlyUnprocessed ? "APNs has not acted on it: try again." : advice
+                isCertainlyUnprocessed ? "APNs did not act on it; try again." : advice
             return ["\(place): \(cause)"] + reasons + [next]
         }
     }
@@ -112,10 +112,9 @@ package struct ChannelReport {
     private var advice: String {
         switch request {
         case .create:
-            "The channel may exist all the same: list channels before trying again, and delete what"
-                + " is one too many."
-        case .delete: "The channel may be gone all the same; deleting it again does no harm."
-        case .read, .list: "Try again: it changes nothing."
+            "The channel may exist; list the channels before you try again."
+        case .delete: "The channel may be deleted; deleting it again is safe."
+        case .read, .list: "Try again; reading changes nothing."
         }
     }
 

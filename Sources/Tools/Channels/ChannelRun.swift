@@ -58,7 +58,9 @@ package struct ChannelRun {
         environment: Environment?
     ) throws -> ChannelReport {
         guard case .exact? = BundleIDPattern(bundleID) else {
-            throw ServiceError(text: "'\(bundleID)' is no bundle ID such as com.example.MyApp")
+            throw ServiceError(
+                text: "--bundle-id: '\(bundleID)' is not a bundle ID such as com.example.MyApp"
+            )
         }
         let materials = try configuration.apns.readMaterials()
         let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
@@ -68,7 +70,9 @@ package struct ChannelRun {
             environment: environment.flatMap { APNsEnvironment(rawValue: $0.rawValue) }
         )
         guard let route else {
-            throw ServiceError(text: "NoCredential: no credential covers \(bundleID)")
+            throw ServiceError(
+                text: "apns.credentials: none covers \(bundleID) (NoCredential); add one"
+            )
         }
         let material = materials[route.credential]
         let endpoint = try configuration.apns.readEndpoints()

@@ -29,7 +29,9 @@ final class DeadLetterReader {
         wakeup: Wakeup
     ) throws(ServiceError) {
         guard let topic = configuration.results.deadLetterTopic else {
-            throw ServiceError(text: "results.dead_letter_topic: is null, there are none")
+            throw ServiceError(
+                text: "results.dead_letter_topic: is null, so there are no dead letters; set it"
+            )
         }
         self.topic = topic
         self.filter = filter

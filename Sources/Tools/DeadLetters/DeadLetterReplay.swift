@@ -130,7 +130,7 @@ package final class DeadLetterReplay {
         return ServiceError(
             text: """
                 \(cause); \(counts.replayed) of \(counts.found) replayed\(unsure); \
-                to go on, repeat the command with \(rest)
+                to continue, repeat the command with \(rest)
                 """
         )
     }
@@ -212,11 +212,11 @@ package final class DeadLetterReplay {
     private func target(of letter: DeadLetter) throws(ReplayRefusal) -> KafkaTopic {
         if let destination { return destination }
         guard let named = letter.facts.topic else {
-            throw .never("its headers name no source; say --to TOPIC")
+            throw .never("its headers name no source; pass --to <topic>")
         }
         let source = configuration.retryTopics.source(of: named)
         guard configuration.sources.contains(where: { $0.topic == source }) else {
-            throw .never("'\(named)' is no source of this configuration; say --to TOPIC")
+            throw .never("'\(named)' is not a source of this configuration; pass --to <topic>")
         }
         return source
     }

@@ -244,7 +244,7 @@ extension StreamFailure {
 extension SubmitError {
     fileprivate var text: String {
         switch self {
-        case .notOpen, .streamIDsExhausted: "APNs takes no request on the connection"
+        case .notOpen, .streamIDsExhausted: "APNs accepts no request on the connection"
         case .streamLimitReached: "APNs allows no stream on the connection"
         case .backlogged: "too many bytes wait for APNs"
         case .badHeaderField: "a header field has a byte that HTTP forbids, or is too long"

@@ -97,8 +97,8 @@ package struct PushReport {
         guard isAccepted else { return [meaning.text] }
         let shown =
             kind == .device
-            ? "Whether the device shows it, only the device knows."
-            : "Which devices show it, nobody tells."
+            ? "APNs does not report whether the device shows it."
+            : "APNs does not report which devices show it."
         let accepted = "accepted: APNs has it. \(shown)"
         return answer.response.status == 200 ? [accepted] : [accepted, "", meaning.text]
     }

@@ -34,7 +34,7 @@ package struct PushRun {
     ) throws -> PushReport {
         let event = try decode(event, as: kind)
         guard !event.event.isExpired(at: SystemClock.wallClock) else {
-            throw ServiceError(text: "Expired: not sent; `expiration` has passed")
+            throw ServiceError(text: "expiration: has passed (Expired); not sent")
         }
         let materials = try configuration.apns.readMaterials()
         let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
@@ -44,7 +44,9 @@ package struct PushRun {
             environment: event.event.environment
         )
         guard let route else {
-            throw ServiceError(text: "NoCredential: no credential covers the event's bundle ID")
+            throw ServiceError(
+                text: "apns.credentials: none covers the event's bundle ID (NoCredential); add one"
+            )
         }
         let isByCertificate = materials[route.credential].certificate != nil
         let isSendable = event.event.pushType.isSendable(
@@ -112,7 +114,7 @@ package struct PushRun {
                 return "\(place.isEmpty ? "the event" : place): \(violation.message)"
             }
             throw ServiceError(lines: ["\(invalid.reason.rawValue): not sent"] + lines)
-        case .tombstone: throw ServiceError(text: "there is no event")
+        case .tombstone: throw ServiceError(text: "--event: the event is empty")
         }
     }
 

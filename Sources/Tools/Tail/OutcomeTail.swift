@@ -43,7 +43,8 @@ package final class OutcomeTail {
         key = try configuration.fingerprintKey()
         guard filter.fingerprints.isEmpty || key != nil else {
             throw ServiceError(
-                text: "log.fingerprint_key_file: is not set, so no fingerprint can be found"
+                text:
+                    "log.fingerprint_key_file: is not set, but --fingerprint needs it; set it, or pass --token"
             )
         }
         topic = configuration.results.topic

@@ -25,8 +25,8 @@ package struct ValidationSummary: Hashable, Sendable {
         if linesWithWarnings > 0 { text += ", \(linesWithWarnings) with warnings" }
         guard let line = firstUnreadableLine else { return text }
         return """
-            line \(line) is no JSON document of its own: each line has to be one whole document \
-            ('jq -c . FILE' puts a document on one line)
+            line \(line) is not a whole JSON document; put each document on one line \
+            ('jq -c . FILE' does that)
             \(text)
             """
     }
@@ -89,7 +89,7 @@ package struct ValidationRun {
             conclude(checker.check(text))
         case .tooLong(let byteCount):
             let limit = checker.maxByteCount
-            conclude(.unreadable("the line has \(byteCount) bytes; \(limit) at most are read"))
+            conclude(.unreadable("the line has \(byteCount) bytes; the limit is \(limit)"))
         }
     }
 

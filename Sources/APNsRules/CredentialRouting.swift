@@ -178,7 +178,7 @@ public enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .badPattern(let credential, let pattern):
-            "credential \(credential): \"\(pattern)\" is no bundle ID and no prefix with * at its end"
+            "credential \(credential): \"\(pattern)\" is neither a bundle ID nor a prefix with * at its end"
         case .noBundleIDs(let credential):
             "credential \(credential) covers no bundle ID"
         case .badDefaultEnvironment(let credential):

@@ -795,7 +795,7 @@ package struct ShardObserver {
         func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
         var facts = facts(route)
         facts[.problem] =
-            "APNs condemns \(percent(fuse.share)) of the device tokens, usually "
+            "APNs rejects \(percent(fuse.share)) of the device tokens, usually "
             + "\(percent(fuse.baseline)); check host, credential and environment"
         log.error("token fuse blown; no token is removed", facts)
     }

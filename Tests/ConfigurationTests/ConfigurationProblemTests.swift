@@ -263,7 +263,10 @@ import Testing
             "team_id: ABCDE12345, key_id: ABCDE12345, key_id_file: a.id, key_file: a.p8",
             ["key_id: is set together with `key_id_file`"]
         ),
-        ("certificate_file: a.pem, key_id_file: a.id", ["key_id_file: is set together with a certi"]),
+        (
+            "certificate_file: a.pem, key_id_file: a.id",
+            ["key_id_file: is set together with a certi"]
+        ),
     ])
     func `a credential is a certificate or a key`(keys: String, starts: [String]) {
         let yaml = "apns: {credentials: [{name: a, bundle_ids: [a.b], \(keys)}]}"

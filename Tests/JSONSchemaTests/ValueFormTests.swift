@@ -65,8 +65,14 @@ import Testing
             ("unix-seconds", "1764000000", nil), ("unix-seconds", "\"soon\"", nil),
             ("unix-milliseconds", "1764000000", "looks like seconds; send milliseconds"),
             ("unix-milliseconds", "1764000000000000", "looks like microseconds; send milliseconds"),
-            ("unix-milliseconds", "1764000000000000000", "looks like nanoseconds; send milliseconds"),
-            ("unix-milliseconds", "\"2026-01-31T12:00:00Z\"", "is a date; send milliseconds since 1970"),
+            (
+                "unix-milliseconds", "1764000000000000000",
+                "looks like nanoseconds; send milliseconds"
+            ),
+            (
+                "unix-milliseconds", "\"2026-01-31T12:00:00Z\"",
+                "is a date; send milliseconds since 1970"
+            ),
             ("unix-milliseconds", "1764000000000", nil),
             ("rfc3339", "1764000000", "looks like a Unix time"),
             ("rfc3339", "\"2026-01-31T12:00:00\"", "has no offset"),

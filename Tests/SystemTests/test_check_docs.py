@@ -105,3 +105,21 @@ def test_words_of_some_pages_are_not_checked_yet(check, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("We mend it.\n")
     assert not list(check.mistakes(page, "docs/threat-model.md"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['fail("We mend it.")', 'fail(\n    """\n    We mend it.\n    """\n)', 'text = "a" + "We mend it."'],
+)
+def test_a_text_of_a_source_is_checked(check, text):
+    [found] = check.unplain_texts("source.swift", f"// The first line.\n{text}\n")
+    assert found.endswith(": 'mend'; write: fix, repair")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['// We mend "it and" that.', 'let name = "mend"', 'precondition(isWhole, "We mend it.")']
+    + ['precondition(\n    isWhole,\n    "We mend it."\n)', "let mend = count"],
+)
+def test_what_no_user_reads_is_passed_over(check, text):
+    assert not list(check.unplain_texts("source.swift", f"{text}\n"))

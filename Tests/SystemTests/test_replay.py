@@ -42,7 +42,7 @@ def test_a_run_is_repeated_from_its_logs(logs):
         assert ended.returncode == 0, ended.stdout + ended.stderr
         first, last = ended.stdout.splitlines()
         assert first.startswith("logged by Heliograph ")
-        assert last.endswith(", 0 in hand at the end")
+        assert last.endswith(", 0 in flight at the end")
         records += int(last.partition(": ")[2].partition(" records")[0])
     assert records == len(events) + 1
 

@@ -56,6 +56,11 @@ final class RawServer {
     var events: [ConnectionEvent] = []
 
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+    // Shared, because to make them takes longer than what most tests and fuzzers' inputs say.
+    private static let clientContext = Result {
+        try TLSContext.client(trust: .pem(Pair.authority.rootPEM))
+    }
+    private static let serverContext = Result { try TLSContext.server(Pair.identity) }
 
     /// A client that has finished its handshake and been sent these SETTINGS.
     convenience init(settings: [UInt8] = [], limits: ClientLimits = ClientLimits()) throws {
@@ -71,11 +76,11 @@ final class RawServer {
     init(greeting: [UInt8], limits: ClientLimits = ClientLimits()) throws {
         client = try ClientConnection(
             inMemoryWithServerName: "localhost",
-            tls: .client(trust: .pem(Pair.authority.rootPEM)),
+            tls: Self.clientContext.get(),
             limits: limits
         )
-        let context = try TLSContext.server(Pair.identity)
-        transport = SecureTransport(socket: nil, tls: try TLSSession.server(context))
+        let session = try TLSSession.server(Self.serverContext.get())
+        transport = SecureTransport(socket: nil, tls: session)
         try exchange()
         try send(bytes: greeting)
     }

@@ -101,7 +101,7 @@ package struct Heliograph: Sendable {
         signals: ProcessSignals?,
         onListening: @escaping @Sendable (UInt16) -> Void
     ) -> [PartGroup.Part] {
-        let (state, status) = adminState(shards, files.admin, schemaMetrics)
+        let (state, status) = adminState(shards, files, schemaMetrics)
         let hostName = ProcessInfo.processInfo.hostName
         let server = AdminServer(
             host: configuration.admin.host,
@@ -212,7 +212,7 @@ package struct Heliograph: Sendable {
 
     private func adminState(
         _ shards: ShardGroup,
-        _ adminSecrets: AdminSecrets,
+        _ files: WatchedByService,
         _ schemaMetrics: SchemaMetrics
     ) -> (AdminState, StatusSource) {
         let health = ServiceHealth(
@@ -220,7 +220,8 @@ package struct Heliograph: Sendable {
             schemas: shards.schemas,
             credentials: shards.credentials,
             tokenStatus: shards.tokenStatus,
-            topicWait: shards.topicWait
+            topicWait: shards.topicWait,
+            reloads: ["admin": files.admin.reloads, "kafka files": files.kafka.reloads]
         )
         let readings = ServiceReadings(
             controls: shards.controls,
@@ -236,11 +237,13 @@ package struct Heliograph: Sendable {
             schemas: schemaMetrics,
             tokens: shards.tokenMetrics,
             credentials: shards.credentials.metrics,
-            certificates: CertificateMetrics { [kafkaCertificateExpiry] in
-                let admin = adminSecrets.identity?.notAfter
-                let uses = [
-                    (CertificateMetrics.Use.admin, admin), (.kafka, kafkaCertificateExpiry),
+            files: FileMetrics(
+                reloads: [
+                    (.admin, files.admin.reloads.counts), (.kafka, files.kafka.reloads.counts),
                 ]
+            ) { [kafkaCertificateExpiry] in
+                let admin = files.admin.identity?.notAfter
+                let uses = [(FileMetrics.Use.admin, admin), (.kafka, kafkaCertificateExpiry)]
                 return uses.compactMap { use, time in time.map { (use: use, notAfter: $0.seconds) }
                 }
             },

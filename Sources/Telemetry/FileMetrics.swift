@@ -1,6 +1,6 @@
-/// Expiry of the certificates that the process presents, except those of credentials.
-public struct CertificateMetrics: Sendable {
-    /// For whom a certificate is.
+/// What a process knows of its watched files, except those of credentials and schemas.
+public struct FileMetrics: Sendable {
+    /// For whom files are.
     public enum Use: String, Hashable, Sendable {
         /// The visitors of the admin port.
         case admin
@@ -8,15 +8,38 @@ public struct CertificateMetrics: Sendable {
         case kafka
     }
 
+    private let reloads: [(use: Use, table: CounterTable<CallResult>)]
     private let expiries: @Sendable () -> [(use: Use, notAfter: Int64)]
 
-    /// - Parameter expiries: In seconds since the epoch; asked whenever the metrics are.
-    public init(expiries: @escaping @Sendable () -> [(use: Use, notAfter: Int64)] = { [] }) {
+    /// - Parameters:
+    ///   - reloads: Changes of the files, by whether they could be used.
+    ///   - expiries: Of certificates, in seconds since the epoch; asked whenever the metrics are.
+    public init(
+        reloads: [(use: Use, table: CounterTable<CallResult>)] = [],
+        expiries: @escaping @Sendable () -> [(use: Use, notAfter: Int64)] = { [] }
+    ) {
+        self.reloads = reloads
         self.expiries = expiries
     }
 
     var families: [MetricFamily] {
         [
+            MetricFamily(
+                name: "files_reloads_total",
+                help:
+                    "Changes of the files for Kafka and the admin port, by whether they could be used.",
+                kind: .counter,
+                samples: reloads.flatMap { use, table in
+                    table.values.map { result, count in
+                        MetricFamily.Sample(
+                            labels: [
+                                .init("use", use.rawValue), .init("result", result.rawValue),
+                            ],
+                            value: "\(count)"
+                        )
+                    }
+                }
+            ),
             MetricFamily(
                 name: "tls_certificate_expiry_timestamp_seconds",
                 help: "Expiry of the certificate presented to Kafka, or of the admin port's.",
@@ -27,7 +50,7 @@ public struct CertificateMetrics: Sendable {
                         value: "\(expiry.notAfter)"
                     )
                 }
-            )
+            ),
         ]
     }
 }

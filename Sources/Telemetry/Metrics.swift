@@ -8,7 +8,7 @@ public struct Metrics: Sendable {
     public let schemas: SchemaMetrics
     public let tokens: TokenMetrics
     public let credentials: CredentialMetrics
-    private let certificates: CertificateMetrics
+    private let files: FileMetrics
     private let kafka: KafkaMetrics
     private let process: ProcessMetrics
 
@@ -20,7 +20,7 @@ public struct Metrics: Sendable {
     ///   - schemas: Of schemas that others wrote.
     ///   - tokens: Of device tokens.
     ///   - credentials: Of keys and certificates.
-    ///   - certificates: Of those towards others than APNs.
+    ///   - files: Of those for Kafka and the admin port.
     ///   - kafka: Of partitions and brokers.
     ///   - process: Of the process itself.
     public init(
@@ -31,7 +31,7 @@ public struct Metrics: Sendable {
         schemas: SchemaMetrics = SchemaMetrics(),
         tokens: TokenMetrics = TokenMetrics(),
         credentials: CredentialMetrics = CredentialMetrics(),
-        certificates: CertificateMetrics = CertificateMetrics(),
+        files: FileMetrics = FileMetrics(),
         kafka: KafkaMetrics = KafkaMetrics(),
         process: ProcessMetrics = ProcessMetrics()
     ) {
@@ -42,7 +42,7 @@ public struct Metrics: Sendable {
         self.schemas = schemas
         self.tokens = tokens
         self.credentials = credentials
-        self.certificates = certificates
+        self.files = files
         self.kafka = kafka
         self.process = process
     }
@@ -50,7 +50,7 @@ public struct Metrics: Sendable {
     /// Every family, in the order of the documentation, read now.
     public var families: [MetricFamily] {
         eventFamilies + schemaFamilies + apnsFamilies + routeFamilies + credentials.families
-            + certificates.families + tokens.families(shards) + producedFamilies + groupFamilies
+            + files.families + tokens.families(shards) + producedFamilies + groupFamilies
             + kafka.families
             + buildFamilies + process.families
     }

@@ -142,9 +142,14 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
     refused = "admin.bearer_token_file not reloaded; the old one stays in use"
     eventually(lambda: service.log_lines(refused), 30, service.child.told)
     assert opens(NEXT)
+    [warning] = service.warnings()
+    assert warning.startswith("admin: admin.bearer_token_file: ") and "short" not in warning
     replaced(f"{NEXT}\n")
     eventually(lambda: not opens(TOKEN), 30, service.child.told)
-    assert opens(NEXT)
+    assert opens(NEXT) and not service.warnings()
+    shown = curl(service, "/metrics", "--oauth2-bearer", NEXT)[1]
+    for result, count in (("ok", 2), ("failed", 1)):
+        assert f'heliograph_files_reloads_total{{use="admin",result="{result}"}} {count}\n' in shown
     text = "\n".join(service.child.lines("stderr"))
     assert TOKEN not in text and NEXT not in text
     service.drain()

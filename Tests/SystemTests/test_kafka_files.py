@@ -60,10 +60,14 @@ def test_another_certificate_is_taken_over_and_nothing_is_lost(
         put(certificate, bad.read_text() if bad else "nothing")
         service.child.send(signal.SIGHUP)
         eventually(lambda: len(service.log_lines(REFUSED)) > number, 30, service.child.told)
-    assert service.fetch("/ready")[0] == 200
+    [warning] = service.warnings()
+    assert warning.startswith("kafka files: ") and "ssl.certificate.location" in warning
     # What it was again changes nothing.
     put(certificate, first.read_text())
     service.child.send(signal.SIGHUP)
+    eventually(lambda: not service.warnings(), 30, service.child.told)
+    shown = service.fetch("/metrics")[1]
+    assert 'heliograph_files_reloads_total{use="kafka",result="failed"} 2\n' in shown
     bench.produce(records(50))
     bench.wait_for_outcomes(100, service=service)
     assert not service.log_lines(CHANGED)

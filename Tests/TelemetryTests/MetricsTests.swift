@@ -196,13 +196,32 @@ import Vocabulary
     }
 
     @Test func `certificates towards others than APNs have their time`() {
-        let certificates = CertificateMetrics { [(.admin, 7), (.kafka, 8)] }
-        let metrics = Metrics(version: "1.2.3", shards: [], certificates: certificates)
+        let files = FileMetrics { [(.admin, 7), (.kafka, 8)] }
+        let metrics = Metrics(version: "1.2.3", shards: [], files: files)
         let lines = PrometheusText.render(metrics.families).split(separator: "\n")
         let name = "heliograph_tls_certificate_expiry_timestamp_seconds"
         #expect(
             lines.filter { $0.hasPrefix(name) }
                 == ["\(name){use=\"admin\"} 7", "\(name){use=\"kafka\"} 8"]
+        )
+    }
+
+    @Test func `changed files for others than APNs are counted by whom they are for`() {
+        let admin = CounterTable<CallResult>()
+        let kafka = CounterTable<CallResult>()
+        admin[.failed].add(2)
+        kafka[.ok].add()
+        let files = FileMetrics(reloads: [(.admin, admin), (.kafka, kafka)])
+        let metrics = Metrics(version: "1.2.3", shards: [], files: files)
+        let lines = PrometheusText.render(metrics.families).split(separator: "\n")
+        let name = "heliograph_files_reloads_total"
+        #expect(
+            lines.filter { $0.hasPrefix(name) } == [
+                "\(name){use=\"admin\",result=\"ok\"} 0",
+                "\(name){use=\"admin\",result=\"failed\"} 2",
+                "\(name){use=\"kafka\",result=\"ok\"} 1",
+                "\(name){use=\"kafka\",result=\"failed\"} 0",
+            ]
         )
     }
 

@@ -23,6 +23,7 @@ final class AdminSecrets: Sendable {
 
     private let admin: Configuration.Admin
     private let log: Log
+    let reloads = FileReloads()
     private let inUse: Mutex<State>
     private let thread: WatchThread
 
@@ -86,12 +87,12 @@ final class AdminSecrets: Sendable {
     private func take(_ name: String, _ body: () throws(ServiceError) -> Void) {
         do throws(ServiceError) {
             try body()
+            reloads.taken(name)
             log.notice("\(name) reloaded")
         } catch {
-            log.error(
-                "\(name) not reloaded; the old one stays in use",
-                [.problem: error.lines.joined(separator: "; ")]
-            )
+            let problem = error.lines.joined(separator: "; ")
+            reloads.refused(name, because: problem)
+            log.error("\(name) not reloaded; the old one stays in use", [.problem: problem])
         }
     }
 }

@@ -24,6 +24,7 @@ final class KafkaFiles: Sendable {
 
     private let configuration: Configuration
     private let log: Log
+    let reloads = FileReloads()
     private let thread: WatchThread
     private let isDue = Atomic(false)
     private let waiting: AsyncStream<Never>
@@ -72,7 +73,7 @@ final class KafkaFiles: Sendable {
         isAsked: Bool
     ) {
         if let changed = watch.content.read(configuration.readKafkaFiles(), isAsked: isAsked) {
-            watch.restartsAt = changed == inUse ? nil : restart(isAsked: isAsked)
+            watch.restartsAt = restart(with: changed, inUse: inUse, isAsked: isAsked)
         }
         guard let restartsAt = watch.restartsAt, isAsked || restartsAt <= SystemClock.now else {
             return
@@ -86,15 +87,27 @@ final class KafkaFiles: Sendable {
     }
 
     /// When to start again; nil: not at all, and the log says why.
-    private func restart(isAsked: Bool) -> Instant? {
+    private func restart(
+        with changed: [String: Result<[UInt8], FileError>],
+        inUse: [String: Result<[UInt8], FileError>],
+        isAsked: Bool
+    ) -> Instant? {
+        let name = "Kafka client files"
+        guard changed != inUse else {
+            reloads.taken(name)
+            return nil
+        }
         let problems = configuration.problemsOfKafkaFiles(now: SystemClock.wallClock)
         guard problems.isEmpty else {
+            let problem = problems.joined(separator: "; ")
+            reloads.refused(name, because: problem)
             log.error(
                 "Kafka client files changed and are unusable; a restart would fail",
-                [.problem: problems.joined(separator: "; ")]
+                [.problem: problem]
             )
             return nil
         }
+        reloads.taken(name)
         guard configuration.kafka.filesChanged == .restart else {
             log.warning("Kafka client files changed; restart the process to use them")
             return nil

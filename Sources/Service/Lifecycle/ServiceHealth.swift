@@ -14,6 +14,8 @@ struct ServiceHealth: Sendable {
     let credentials: Credentials
     let tokenStatus: TokenStatusReader?
     let topicWait: TopicWait
+    /// By the part that shows their troubles.
+    let reloads: KeyValuePairs<String, FileReloads>
 
     /// A loop that has not turned for this long is stuck: it wakes itself every second.
     ///
@@ -87,6 +89,9 @@ struct ServiceHealth: Sendable {
         }
         if let trouble = schemas.registry?.trouble(now: SystemClock.now) {
             warnings.insert(.init(part: "schema_registry", reason: trouble))
+        }
+        for (part, reloads) in self.reloads {
+            warnings.formUnion(reloads.troubles.map { Finding(part: part, reason: $0) })
         }
         return warnings
     }

@@ -230,8 +230,11 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomString
 public struct HTTP2Error: Error, Hashable {
     let code: Int32
 
-    /// More answers to the peer's PING and SETTINGS wait than may wait.
-    var isFlood: Bool { code == NGHTTP2_ERR_FLOODED.rawValue }
+    /// More answers to the peer's PING and SETTINGS wait than may wait, or a header block does not
+    /// end.
+    var isFlood: Bool {
+        code == NGHTTP2_ERR_FLOODED.rawValue || code == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS.rawValue
+    }
 
     var text: String {
         // SAFETY: nghttp2_strerror returns static texts.

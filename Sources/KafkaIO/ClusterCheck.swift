@@ -61,21 +61,21 @@ public struct ClusterCheck {
         )
     }
 
-    /// Each topic's number of partitions, or why it has none.
+    /// Each topic's partitions, or why it has none.
     public func describe(
         _ topics: [KafkaTopic],
         deadline: Duration
-    ) throws(Failure) -> [KafkaTopic: Result<Int, KafkaError>] {
-        var answers: [KafkaTopic: Result<Int, KafkaError>] = [:]
+    ) throws(Failure) -> [KafkaTopic: Result<TopicLayout, KafkaError>] {
+        var answers: [KafkaTopic: Result<TopicLayout, KafkaError>] = [:]
         let clock = ContinuousClock()
         let end = clock.now + deadline
         for topic in topics {
             do {
-                let count = try client.partitionCount(
+                let layout = try client.layout(
                     of: topic,
                     deadline: max(clock.now.duration(to: end), .milliseconds(1))
                 )
-                answers[topic] = .success(count)
+                answers[topic] = .success(layout)
             } catch {
                 guard !error.isOfConnection else { throw .unreachable(error) }
                 answers[topic] = .failure(error)
@@ -85,9 +85,12 @@ public struct ClusterCheck {
     }
 
     /// Creates topics; nil is success, and an existing topic is `topicAlreadyExists`.
+    ///
+    /// With `isTrial` Kafka says what it would say, and creates nothing.
     public func create(
         _ topics: [NewTopic],
-        deadline: Duration
+        deadline: Duration,
+        isTrial: Bool = false
     ) throws(Failure) -> [KafkaTopic: KafkaError?] {
         var pointers: [OpaquePointer?] = unsafe []
         defer { unsafe pointers.forEach { unsafe rd_kafka_NewTopic_destroy($0) } }
@@ -102,6 +105,7 @@ public struct ClusterCheck {
         let options = unsafe rd_kafka_AdminOptions_new(client.raw, RD_KAFKA_ADMIN_OP_CREATETOPICS)
         unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
         unsafe rd_kafka_AdminOptions_set_operation_timeout(options, milliseconds, nil, 0)
+        unsafe rd_kafka_AdminOptions_set_validate_only(options, isTrial ? 1 : 0, nil, 0)
         unsafe rd_kafka_CreateTopics(client.raw, &pointers, pointers.count, options, client.queue)
         unsafe rd_kafka_AdminOptions_destroy(options)
         let event = try answer(of: RD_KAFKA_EVENT_CREATETOPICS_RESULT)
@@ -213,6 +217,11 @@ extension ClientHandle {
 
     /// Asks a broker how many partitions a topic has; waits for the answer.
     func partitionCount(of topic: KafkaTopic, deadline: Duration) throws(KafkaError) -> Int {
+        try layout(of: topic, deadline: deadline).partitionCount
+    }
+
+    /// Asks a broker for a topic's partitions; waits for the answer.
+    func layout(of topic: KafkaTopic, deadline: Duration) throws(KafkaError) -> TopicLayout {
         guard let handle = unsafe self.topic(topic.name) else {
             throw KafkaError(rd_kafka_last_error())
         }
@@ -229,6 +238,10 @@ extension ClientHandle {
         }
         let answer = unsafe metadata.pointee.topics[0]
         if let error = KafkaError(unlessSuccess: unsafe answer.err) { throw error }
-        return unsafe Int(answer.partition_cnt)
+        let leaders = (0..<Int(unsafe answer.partition_cnt)).map { index in
+            let partition = unsafe answer.partitions[index]
+            return unsafe (partition: partition.id, leader: partition.leader)
+        }
+        return TopicLayout(leaders: leaders)
     }
 }

@@ -90,7 +90,11 @@ extension KafkaConfiguration {
                 ("delivery.report.only.error", "false"),
             ]
         case .inspector:
-            [("log.queue", "true"), ("allow.auto.create.topics", "false")]
+            [
+                ("log.queue", "true"), ("allow.auto.create.topics", "false"),
+                // It would ask for acknowledgements that `RightsTrial` must not have.
+                ("enable.idempotence", "false"),
+            ]
         }
     }
 

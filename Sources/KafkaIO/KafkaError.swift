@@ -130,6 +130,10 @@ extension KafkaError.Code {
     public static let topicAuthorizationFailed = Self(
         RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
     )
+    public static let groupAuthorizationFailed = Self(
+        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
+    )
+    public static let invalidRequiredAcks = Self(RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS)
     public static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     /// A batch is larger than a segment of the topic's log.
     public static let recordListTooLarge = Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)

@@ -54,6 +54,15 @@ package struct RegistryClient: ~Copyable {
         }
     }
 
+    /// Asks one of the registries for a schema that there hardly is, as records would have it asked.
+    ///
+    /// - Parameter url: One of the addresses.
+    /// - Throws: `RegistryError` when it is not there, or does not take the credentials.
+    package borrowing func knock(at url: String) throws(RegistryError) {
+        let answer = try transfer.get("\(url)/schemas/ids/\(Int32.max)", try options())
+        _ = try RegistryAnswer.read(status: answer.status, answer.body)
+    }
+
     private static let tooLarge =
         "the schema, with what it refers to, is larger than \(maxByteCount >> 20) MiB"
 

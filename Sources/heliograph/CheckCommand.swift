@@ -9,24 +9,39 @@ enum CheckCommand {
         help: "Print the schemas in use instead of the configuration."
     )
 
+    private static let connect = Option.flag(
+        "connect",
+        help: "Then try Kafka, the Schema Registry and APNs."
+    )
+
+    /// Of one connection to APNs.
+    private static let timeout = Duration.seconds(10)
+
     static let command = Command(
         "check",
-        "Check the configuration, credentials and schemas offline.",
+        "Check the configuration, credentials and schemas, and what they connect to.",
         text: """
-            Connects to nothing. Prints the effective configuration without secrets, or every \
+            Without --connect, connects to nothing. Prints the effective configuration without secrets, or every \
             problem with its key and its line in the file. A certificate that has expired or is \
             not valid yet is a problem; one that expires within 30 days is a warning.
 
             --schemas lists the shipped schemas and those in schemas.directory, each with its \
             title, its $id and what it is used for.
+
+            --connect then tries the brokers and the login, each topic and the rights on it, the \
+            consumer group and transactions, the Schema Registry, and a connection to APNs for \
+            each credential. It prints a line for each instead of the configuration: "ok" or \
+            "failed", the key, what is wrong and what to do. It sends no notification, joins no \
+            group, and writes no record and no offset to Apache Kafka.
             """,
-        parameters: [ConfigurationOption.config, schemas],
+        parameters: [ConfigurationOption.config, schemas, connect],
         examples: [
             "Check a file before a deployment": "heliograph check --config heliograph.yaml",
+            "Try all connections": "heliograph check --connect --config heliograph.yaml",
             "List the schemas": "heliograph check --config heliograph.yaml --schemas",
         ],
         exitCodes: [
-            0: "The configuration is valid.",
+            0: "The configuration is valid, and with --connect everything works.",
             1: "There are problems, or standard output cannot be written.",
         ]
     ) { arguments in
@@ -37,12 +52,32 @@ enum CheckCommand {
         }
         do {
             let warnings = try configuration.checkCredentialsNow()
-            Console.show(configuration.summary)
+            if !arguments[connect] { Console.show(configuration.summary) }
             for warning in warnings { Console.complain("warning: \(warning)") }
+            if arguments[connect] { try tryConnections(configuration) }
         } catch {
             Console.complain("\(error)")
             Console.end(.failure)
         }
         Console.complain("configuration, keys and files are valid")
+    }
+
+    /// Prints each part of what is found as soon as it is known.
+    ///
+    /// - Throws: What keeps it from trying; ends the process if anything does not work.
+    private static func tryConnections(_ configuration: Configuration) throws {
+        let parts: [() throws -> [ConnectionFinding]] = [
+            { configuration.tryKafkaAndRegistry() },
+            { try ReachRun(configuration, timeout: timeout).findings() },
+        ]
+        var failureCount = 0
+        for part in parts {
+            let findings = try part()
+            if !findings.isEmpty { Console.show(findings.map(\.line).joined(separator: "\n")) }
+            failureCount += findings.filter(\.isFailure).count
+        }
+        guard failureCount > 0 else { return }
+        Console.complain("\(failureCount) of these failed")
+        Console.end(.failure)
     }
 }

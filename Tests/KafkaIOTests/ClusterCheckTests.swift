@@ -14,9 +14,56 @@ import Vocabulary
         let check = try ClusterCheck(bootstrapServers: kafka.bootstrapServers, properties: [:])
         defer { check.destroyAside() }
         let answers = try check.describe([known, missing], deadline: .seconds(20))
-        #expect(answers[known] == .success(5))
+        #expect(try answers[known]?.get().partitionCount == 5)
         let error = #expect(throws: KafkaError.self) { try answers[missing]?.get() }
         #expect(error?.code == .unknownTopicOrPartition)
+    }
+
+    @Test func `One partition stands for each broker that leads some of a topic`() throws {
+        let kafka = try EmbeddedKafka(brokers: 3)
+        let topic = KafkaTopic("spread")
+        try kafka.createTopic(topic, partitions: 7)
+        let check = try ClusterCheck(bootstrapServers: kafka.bootstrapServers, properties: [:])
+        defer { check.destroyAside() }
+        let layout = try #require(try check.describe([topic], deadline: .seconds(20))[topic]).get()
+        #expect(layout.partitionCount == 7)
+        #expect(layout.onePerLeader.count == 3)
+        #expect(layout.leaderless.isEmpty)
+    }
+
+    @Test func `What may be done is tried, and a partition without a leader is told`() throws {
+        let kafka = try EmbeddedKafka(brokers: 2)
+        let topics = [KafkaTopic("good"), KafkaTopic("headless")]
+        for topic in topics { try kafka.createTopic(topic, partitions: 2) }
+        let trial = RightsTrial(
+            bootstrapServers: kafka.bootstrapServers,
+            properties: [:],
+            deadline: .seconds(20)
+        )
+        let whole = TopicLayout(partitionCount: 2, onePerLeader: [0, 1])
+        let headless = TopicLayout(partitionCount: 2, onePerLeader: [0], leaderless: [1])
+        let layouts = [topics[0]: whole, topics[1]: headless]
+        let read = try trial.read(layouts)
+        #expect(read.keys.map(\.name) == ["headless"])
+        #expect(read[topics[1]]?.text.contains("partition 1 has no leader") == true)
+        let written = try trial.write([topics[0]: whole])
+        #expect(written.isEmpty)
+        try trial.commit(in: "group", of: topics[0])
+    }
+
+    @Test func `A trial that nobody answers ends with what the connection said`() throws {
+        let trial = RightsTrial(
+            bootstrapServers: "127.0.0.1:1",
+            properties: [:],
+            deadline: .seconds(3)
+        )
+        let layout = TopicLayout(partitionCount: 1, onePerLeader: [0])
+        let topic = KafkaTopic("any")
+        for failures in [try trial.read([topic: layout]), try trial.write([topic: layout])] {
+            #expect(failures[topic]?.text.contains("127.0.0.1:1") == true, "\(failures)")
+        }
+        let error = #expect(throws: KafkaError.self) { try trial.commit(in: "group", of: topic) }
+        #expect(error?.text.contains("127.0.0.1:1") == true)
     }
 
     @Test func `A cluster that does not answer is unreachable, within the deadline`() throws {

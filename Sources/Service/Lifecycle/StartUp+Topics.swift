@@ -13,17 +13,19 @@ extension StartUp {
     private static let retryRetention = Duration.seconds(7 * 24 * 3600)
 
     /// A topic that must exist.
-    private struct NeededTopic {
+    struct NeededTopic {
         /// The key that names it.
         var path: String
         var topic: KafkaTopic
+        var isRead = false
+        var isWritten = true
         /// Beyond the broker's defaults.
         var properties: [String: String] = [:]
         /// Has as many partitions as this one, so that members share both alike.
         var model: KafkaTopic?
     }
 
-    private struct MissingTopic {
+    struct MissingTopic {
         var needed: NeededTopic
         var partitions: Int
         /// What Kafka says.
@@ -32,9 +34,14 @@ extension StartUp {
         var problem: String { "topic '\(needed.topic)': \(error.text)" }
     }
 
-    private var neededTopics: [NeededTopic] {
+    var neededTopics: [NeededTopic] {
         var topics = configuration.sources.enumerated().map { index, source in
-            NeededTopic(path: "sources.\(index).topic", topic: source.topic)
+            NeededTopic(
+                path: "sources.\(index).topic",
+                topic: source.topic,
+                isRead: true,
+                isWritten: false
+            )
         }
         topics.append(NeededTopic(path: "results.topic", topic: configuration.results.topic))
         if let topic = configuration.results.tokenStatusTopic {
@@ -42,6 +49,7 @@ extension StartUp {
                 NeededTopic(
                     path: "results.token_status_topic",
                     topic: topic,
+                    isRead: configuration.tokens.suppressUnregistered,
                     properties: ["cleanup.policy": "compact"]
                 )
             )
@@ -56,6 +64,7 @@ extension StartUp {
                 NeededTopic(
                     path: "retry.later",
                     topic: topic,
+                    isRead: true,
                     properties: ["cleanup.policy": "delete", "retention.ms": "\(retention)"],
                     model: retry.source(of: topic)
                 )
@@ -68,15 +77,7 @@ extension StartUp {
     ///
     /// - Returns: what the topics take.
     func checkTopics() throws(ServiceError) -> BatchLimits {
-        let cluster: ClusterCheck
-        do throws(KafkaError) {
-            cluster = try ClusterCheck(
-                bootstrapServers: configuration.kafka.bootstrapServers,
-                properties: configuration.kafka.properties
-            )
-        } catch {
-            throw ServiceError(text: "kafka.properties: \(error.text)")
-        }
+        let cluster = try makeClusterCheck()
         defer { cluster.destroyAside() }
         let missing = try missingTopics(in: cluster)
         if !missing.isEmpty {
@@ -87,6 +88,17 @@ extension StartUp {
             guard unheard.isEmpty else { throw complaint(about: unheard) }
         }
         return batchLimits(in: cluster)
+    }
+
+    func makeClusterCheck() throws(ServiceError) -> ClusterCheck {
+        do throws(KafkaError) {
+            return try ClusterCheck(
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                properties: configuration.kafka.properties
+            )
+        } catch {
+            throw ServiceError(text: "kafka.properties: \(error.text)")
+        }
     }
 
     /// Without an answer a batch that is refused is written in parts, so this is worth no long wait.
@@ -127,44 +139,61 @@ extension StartUp {
 
     private func missingTopics(in cluster: ClusterCheck) throws(ServiceError) -> [MissingTopic] {
         let needed = neededTopics
-        let answers: [KafkaTopic: Result<Int, KafkaError>]
+        let answers = try describe(needed, in: cluster)
+        return needed.compactMap { missing($0, answers) }
+    }
+
+    func describe(
+        _ needed: [NeededTopic],
+        in cluster: ClusterCheck
+    ) throws(ServiceError) -> [KafkaTopic: Result<TopicLayout, KafkaError>] {
         do throws(ClusterCheck.Failure) {
-            answers = try cluster.describe(
+            return try cluster.describe(
                 needed.map(\.topic),
                 deadline: Configuration.kafkaDeadline
             )
         } catch {
             throw unanswered(error)
         }
-        return needed.compactMap { needed in
-            guard case .failure(let error)? = answers[needed.topic] else { return nil }
-            let ofModel = needed.model.flatMap { try? answers[$0]?.get() }
-            return MissingTopic(
-                needed: needed,
-                partitions: ofModel ?? Self.partitionsOfNewTopics,
-                error: error
-            )
-        }
+    }
+
+    /// Nil: the topic is there.
+    func missing(
+        _ needed: NeededTopic,
+        _ answers: [KafkaTopic: Result<TopicLayout, KafkaError>]
+    ) -> MissingTopic? {
+        guard case .failure(let error)? = answers[needed.topic] else { return nil }
+        let ofModel = needed.model.flatMap { try? answers[$0]?.get() }
+        return MissingTopic(
+            needed: needed,
+            partitions: ofModel?.partitionCount ?? Self.partitionsOfNewTopics,
+            error: error
+        )
     }
 
     /// What is missing, and the command that makes it.
     private func complaint(about missing: MissingTopic) -> [String] {
+        let (remedy, command) = remedy(for: missing)
+        return ["\(missing.needed.path): \(remedy)", "    \(command)"]
+    }
+
+    func remedy(for missing: MissingTopic) -> (text: String, command: String) {
         let needed = missing.needed
         let properties = needed.properties.sorted { $0.key < $1.key }
             .map { " --config \($0.key)=\($0.value)" }.joined()
         let instead = needed.model == nil ? "" : ", or retry.later to []"
-        return [
-            "\(needed.path): \(missing.problem); create the topic, or set "
-                + "kafka.create_topics to true\(instead)",
-            "    kafka-topics.sh --bootstrap-server \(configuration.kafka.bootstrapServers)"
+        return (
+            "\(missing.problem); create the topic, or set kafka.create_topics to true\(instead)",
+            "kafka-topics.sh --bootstrap-server \(configuration.kafka.bootstrapServers)"
                 + " --create --topic \(needed.topic) --partitions \(missing.partitions)"
-                + properties,
-        ]
+                + properties
+        )
     }
 
-    private func create(
+    func create(
         _ missing: [MissingTopic],
-        in cluster: ClusterCheck
+        in cluster: ClusterCheck,
+        isTrial: Bool = false
     ) throws(ServiceError) {
         let wanted = missing.map { missing in
             ClusterCheck.NewTopic(
@@ -175,7 +204,11 @@ extension StartUp {
         }
         let answers: [KafkaTopic: KafkaError?]
         do throws(ClusterCheck.Failure) {
-            answers = try cluster.create(wanted, deadline: Configuration.kafkaDeadline)
+            answers = try cluster.create(
+                wanted,
+                deadline: Configuration.kafkaDeadline,
+                isTrial: isTrial
+            )
         } catch {
             throw unanswered(error)
         }

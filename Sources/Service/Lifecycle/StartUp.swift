@@ -92,7 +92,7 @@ struct StartUp {
     }
 
     /// Nil: no transactions.
-    private var transactionalID: String? {
+    var transactionalID: String? {
         let results = configuration.results
         guard results.transactional else { return nil }
         let host = ProcessInfo.processInfo.hostName

@@ -91,6 +91,35 @@ struct DirectExchange: ~Copyable {
         )
     }
 
+    /// Connects, and has APNs answer a PING; asks for nothing.
+    ///
+    /// The PING comes back after APNs has looked at a certificate, which the SETTINGS need not.
+    ///
+    /// - Returns: The address that answered.
+    /// - Throws: An error in words for people, when there is no such answer.
+    consuming func reach() throws -> SocketAddress {
+        let (connection, address) = try connect(try resolve())
+        connection.ping()
+        let isAnswered: Bool?
+        do {
+            isAnswered = try first(of: connection, until: deadline) { event in
+                if case .pingAnswered = event { true } else { nil }
+            }
+        } catch {
+            throw LostAnswer("\(address): \(error)", farewell, isCertainlyUnprocessed: true)
+        }
+        guard isAnswered == true else {
+            throw LostAnswer(
+                "\(address): a PING was not answered in time",
+                farewell,
+                isCertainlyUnprocessed: true
+            )
+        }
+        connection.shutdown()
+        connection.flush()
+        return address
+    }
+
     private var limits: ClientLimits {
         var limits = ClientLimits()
         limits.maxResponseBodyByteCount = maxBodyByteCount

@@ -112,7 +112,7 @@ def test_the_service_takes_the_configuration(values_file, tmp_path, material):
     assert ended.returncode == 0, f"{ended.stdout}{ended.stderr}\n{pod.text}"
     test = chart.only(chart.render(values_file), "Pod")["spec"]["containers"][0]
     command = pod.container["command"]
-    assert test["command"] == [command[0], "check", *command[2:]]
+    assert test["command"] == [command[0], "check", "--connect", *command[2:]]
     assert test.get("env") == pod.container.get("env")
     assert test["volumeMounts"] == pod.container["volumeMounts"]
 

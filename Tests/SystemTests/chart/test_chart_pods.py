@@ -26,13 +26,23 @@ def selectors_of(manifests):
         spec = manifest.get("spec", {})
         for key in ("selector", "podSelector"):
             if key in spec:
-                yield manifest["kind"], spec[key].get("matchLabels", spec[key])
+                yield manifest["kind"], selection(spec[key])
     for constraint in chart.pod_of(manifests)["spec"].get("topologySpreadConstraints", []):
-        yield "topologySpreadConstraint", constraint["labelSelector"]["matchLabels"]
+        yield "topologySpreadConstraint", selection(constraint["labelSelector"])
+
+
+def selection(selector):
+    """{label: the values that it may have}."""
+    plain = selector.get("matchLabels", {} if "matchExpressions" in selector else selector)
+    values = {label: {value} for label, value in plain.items()}
+    for expression in selector.get("matchExpressions", []):
+        assert expression["operator"] == "In"
+        values[expression["key"]] = set(expression["values"])
+    return values
 
 
 @EVERY_FILE
-def test_every_selector_finds_the_pods_of_the_release_and_not_the_test(values_file):
+def test_every_selector_finds_the_pods_of_the_release_and_the_network_policy_the_test(values_file):
     manifests = chart.render(values_file, BOTH_ON)
     labels = chart.pod_of(manifests)["metadata"]["labels"]
     test = chart.only(manifests, "Pod")["metadata"]["labels"]
@@ -47,8 +57,9 @@ def test_every_selector_finds_the_pods_of_the_release_and_not_the_test(values_fi
     for kind, selector in found:
         # Names that never change: a selector cannot be changed in place.
         assert set(selector) == {"app.kubernetes.io/name", "app.kubernetes.io/instance"}, kind
-        assert selector.items() <= labels.items(), kind
-        assert not selector.items() <= test.items(), kind
+        assert all(labels[label] in values for label, values in selector.items()), kind
+        finds_test = all(test[label] in values for label, values in selector.items())
+        assert finds_test == (kind == "NetworkPolicy"), kind
 
 
 @EVERY_FILE

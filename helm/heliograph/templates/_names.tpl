@@ -19,6 +19,11 @@ app.kubernetes.io/name: {{ include "heliograph.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- /* Of the pod of `helm test`. */ -}}
+{{- define "heliograph.testName" -}}
+{{ include "heliograph.name" . | trunc 58 }}-test
+{{- end }}
+
 {{- define "heliograph.labels" -}}
 {{ include "heliograph.selectorLabels" . }}
 {{ include "heliograph.commonLabels" . }}

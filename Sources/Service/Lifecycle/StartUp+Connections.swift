@@ -1,0 +1,196 @@
+package import Configuration
+import KafkaIO
+import Log
+import RegistryIO
+import Vocabulary
+
+extension Configuration {
+    /// Tries what the service needs of Kafka and of the Schema Registry, and changes nothing there.
+    ///
+    /// It blocks its thread, for some `kafkaDeadline` at most. The configuration must be sound.
+    ///
+    /// - Returns: A finding for each thing, in the order in which they build on each other.
+    package func tryKafkaAndRegistry() -> [ConnectionFinding] {
+        StartUp(configuration: self).kafkaFindings() + schemaRegistry.findings()
+    }
+}
+
+extension StartUp {
+    fileprivate func kafkaFindings() -> [ConnectionFinding] {
+        let servers = "kafka.bootstrap_servers"
+        do throws(ServiceError) {
+            let cluster = try makeClusterCheck()
+            defer { cluster.destroyAside() }
+            let needed = neededTopics
+            let answers = try describe(needed, in: cluster)
+            let reached = ConnectionFinding.works(
+                servers,
+                "\(configuration.kafka.bootstrapServers) answers"
+            )
+            return [reached] + topicFindings(needed, answers, cluster) + groupFindings()
+                + transactionFindings()
+        } catch {
+            // It names its key itself.
+            let line = error.lines.joined(separator: "; ")
+            guard let mark = line.firstRange(of: ": ") else { return [.fails(servers, line)] }
+            return [.fails(String(line[..<mark.lowerBound]), String(line[mark.upperBound...]))]
+        }
+    }
+
+    private func topicFindings(
+        _ needed: [NeededTopic],
+        _ answers: [KafkaTopic: Result<TopicLayout, KafkaError>],
+        _ cluster: ClusterCheck
+    ) -> [ConnectionFinding] {
+        let layouts = answers.compactMapValues { try? $0.get() }
+        let trial = rightsTrial
+        let unread = failures(of: needed.filter(\.isRead).map(\.topic), layouts, trial.read)
+        let unwritten = failures(of: needed.filter(\.isWritten).map(\.topic), layouts, trial.write)
+        return needed.map { needed in
+            let (path, topic) = (needed.path, needed.topic)
+            guard let layout = layouts[topic] else {
+                return findingOfMissing(needed, answers, cluster)
+            }
+            let refusals = [
+                unread[topic].map { Self.refusal(topic, "read", "Read", $0) },
+                unwritten[topic].map { Self.refusal(topic, "written", "Write", $0) },
+            ].compactMap(\.self)
+            guard refusals.isEmpty else {
+                return .fails(path, refusals.joined(separator: "; "))
+            }
+            let uses = [needed.isRead ? "read" : nil, needed.isWritten ? "written" : nil]
+            let use = uses.compactMap(\.self).joined(separator: " and ")
+            let count = layout.partitionCount
+            return .works(
+                path,
+                "'\(topic)' has \(count) \(count == 1 ? "partition" : "partitions") and can be \(use)"
+            )
+        }
+    }
+
+    private func failures(
+        of topics: [KafkaTopic],
+        _ layouts: [KafkaTopic: TopicLayout],
+        _ trial: ([KafkaTopic: TopicLayout]) throws(KafkaError) -> [KafkaTopic: KafkaError]
+    ) -> [KafkaTopic: KafkaError] {
+        let tried = layouts.filter { topics.contains($0.key) }
+        guard !tried.isEmpty else { return [:] }
+        do throws(KafkaError) {
+            return try trial(tried)
+        } catch {
+            return tried.mapValues { _ in error }
+        }
+    }
+
+    private static func refusal(
+        _ topic: KafkaTopic,
+        _ verb: String,
+        _ right: String,
+        _ error: KafkaError
+    ) -> String {
+        guard error.code == .topicAuthorizationFailed else {
+            return "'\(topic)' cannot be \(verb): \(error.text)"
+        }
+        return "Kafka does not let '\(topic)' be \(verb); give the service's principal \(right),"
+            + " Describe on the topic"
+    }
+
+    /// One that the service would make at its start is no failure, if it may.
+    private func findingOfMissing(
+        _ needed: NeededTopic,
+        _ answers: [KafkaTopic: Result<TopicLayout, KafkaError>],
+        _ cluster: ClusterCheck
+    ) -> ConnectionFinding {
+        let path = needed.path
+        guard let missing = missing(needed, answers) else {
+            return .fails(path, "Kafka says nothing of topic '\(needed.topic)'")
+        }
+        if missing.error.code == .topicAuthorizationFailed {
+            return .fails(
+                path,
+                "Kafka does not show topic '\(needed.topic)'; give the service's principal"
+                    + " \(needed.isRead ? "Read, " : "")\(needed.isWritten ? "Write, " : "")Describe on"
+                    + " the topic"
+            )
+        }
+        guard configuration.kafka.createTopics, missing.error.code == .unknownTopicOrPartition
+        else {
+            let (remedy, command) = remedy(for: missing)
+            return .fails(path, "\(remedy): \(command)")
+        }
+        do throws(ServiceError) {
+            try create([missing], in: cluster, isTrial: true)
+            return .works(
+                path,
+                "'\(needed.topic)' is made at the start, with \(missing.partitions) partitions"
+            )
+        } catch {
+            return .fails(path, error.lines.map(Self.withoutPath).joined(separator: "; "))
+        }
+    }
+
+    private static func withoutPath(_ line: String) -> String {
+        line.firstRange(of: ": ").map { String(line[$0.upperBound...]) } ?? line
+    }
+
+    private func groupFindings() -> [ConnectionFinding] {
+        let (path, group) = ("kafka.group_id", configuration.kafka.groupID)
+        guard let topic = configuration.sources.first?.topic else { return [] }
+        do throws(KafkaError) {
+            try rightsTrial.commit(in: group, of: topic)
+            return [.works(path, "'\(group)' can be joined")]
+        } catch {
+            return [.fails(path, "group '\(group)' cannot be used: \(error.text)")]
+        }
+    }
+
+    /// With an ID that is no shard's, so that no running service is shut out.
+    private func transactionFindings() -> [ConnectionFinding] {
+        guard let prefix = transactionalID else { return [] }
+        let (path, id) = ("results.transactional_id", "\(prefix)-check")
+        do throws(KafkaError) {
+            try rightsTrial.openTransactions(id)
+            return [.works(path, "transactions can be opened as '\(id)'")]
+        } catch {
+            return [.fails(path, "no transactions can be opened as '\(id)': \(error.text)")]
+        }
+    }
+
+    private var rightsTrial: RightsTrial {
+        RightsTrial(
+            bootstrapServers: configuration.kafka.bootstrapServers,
+            properties: configuration.kafka.properties,
+            deadline: Configuration.kafkaDeadline
+        )
+    }
+}
+
+extension Configuration.SchemaRegistry {
+    fileprivate func findings() -> [ConnectionFinding] {
+        guard let access else { return [] }
+        let path = "schema_registry.url"
+        do throws(RegistryError) {
+            let client = try RegistryClient(access)
+            return access.urls.map { url in
+                do throws(RegistryError) {
+                    try client.knock(at: url)
+                    return .works(path, "\(url) answers")
+                } catch {
+                    return .fails(path, "\(url): \(error); \(Self.remedy(for: error))")
+                }
+            }
+        } catch {
+            return [.fails(path, "\(error)")]
+        }
+    }
+
+    private static func remedy(for error: RegistryError) -> String {
+        switch error {
+        case .refused(401, _), .refused(403, _):
+            "check schema_registry.username and password, or bearer_token"
+        case .refused, .failed, .tooLarge: "check that the address is a Schema Registry's"
+        case .unreachable: "check the address, the network, and schema_registry.ca_file"
+        case .noSecret: "check the file"
+        }
+    }
+}

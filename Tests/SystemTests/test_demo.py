@@ -2,10 +2,13 @@
 
 import json
 import pathlib
+import re
 import subprocess
+import urllib.request
 
 import pytest
-from harness.processes import LEASH, ROOT, built_binary
+from harness.deadlines import eventually
+from harness.processes import LEASH, ROOT, Child, built_binary
 
 SECONDS = 120
 ALIVE = {
@@ -56,3 +59,35 @@ def test_an_expectation_inside_an_event_is_refused(tmp_path):
     run = demo("--events", written(tmp_path, {**ALIVE, "expect": {"outcome": "accepted"}}))
     assert run.returncode == 1
     assert "belongs next to 'value'" in run.stderr
+
+
+def test_what_it_goes_on_with_is_fresh():
+    """Nearly all of it is accepted: the page does not greet with an alarm."""
+    binary = built_binary("heliograph-lab")
+    with Child([binary, "demo", "--keep-running"], folder=ROOT) as child:
+
+        def said(pattern):
+            return re.search(pattern, child.told())
+
+        address = eventually(lambda: said(r"admin port (http://\S+)"), 60, child.told)[1]
+        eventually(lambda: said("fresh events a second"), SECONDS, child.told)
+
+        def outcomes():
+            with urllib.request.urlopen(f"{address}/metrics", timeout=20) as answer:
+                text = answer.read().decode()
+            counts = {}
+            for outcome, count in re.findall(
+                r'^heliograph_events_terminal_total\{.*?outcome="(\w+)".*?\} (\S+)', text, re.M
+            ):
+                counts[outcome] = counts.get(outcome, 0) + float(count)
+            return counts
+
+        def fresh():
+            now = outcomes()
+            return {kind: count - before.get(kind, 0) for kind, count in now.items()}
+
+        before = outcomes()
+        eventually(lambda: sum(fresh().values()) >= 100, 60, child.told)
+        counts = fresh()
+        assert counts["accepted"] >= 0.9 * sum(counts.values()), counts
+        child.terminate(60)

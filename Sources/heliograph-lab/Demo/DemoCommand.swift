@@ -60,7 +60,7 @@ enum DemoCommand {
     )
     private static let keepRunning = Option.flag(
         "keep-running",
-        help: "Then keep producing, and serve the admin port, until Ctrl-C."
+        help: "Then produce fresh events, and serve the admin port, until Ctrl-C."
     )
     private static let adminPort = Option.defaulted(
         "admin-port",
@@ -109,7 +109,7 @@ private struct Demo {
         let (ledger, elapsed) = try await follow(events, in: world, service)
         DemoReport(ledger: ledger, elapsed: elapsed, simulator: world.simulator.statistics).print()
         let isRight = judge(ledger)
-        if keepRunning { try await keepProducing(world, events) }
+        if keepRunning { try await keepProducing(world) }
         // Drains, commits and leaves, as SIGTERM would have it.
         service.cancel()
         return judge(try await service.value, ledger) && isRight
@@ -167,19 +167,29 @@ private struct Demo {
             && counts.consumed == ledger.lines.count
     }
 
-    private func keepProducing(_ world: DemoWorld, _ events: [DemoEvent]) async throws {
+    /// Fresh events: those of the file again would be duplicates, and expired.
+    private func keepProducing(_ world: DemoWorld) async throws {
+        let rate = 20
         Terminal.print(
-            "producing the same events again, all of them every 10 seconds; "
-                + "the outcomes are in the status page above; Ctrl-C ends"
+            "producing \(rate) fresh events a second; the outcomes are in the status page above; "
+                + "Ctrl-C ends"
         )
-        let producing = Task {
-            let publisher = try DemoPublisher(world.kafka)
-            while !Task.isCancelled {
-                try publisher.publish(events)
-                try await Task.sleep(for: .seconds(10))
-            }
+        let load = LoadRun(
+            bootstrapServers: world.kafka.bootstrapServers,
+            properties: [:],
+            topic: DemoWorld.source,
+            events: LoadEvents(bundleID: DemoWorld.bundleIDs[0], devices: 10_000, unhappy: 20),
+            rate: rate,
+            count: nil,
+            isQuiet: true
+        )
+        let signals = Task {
+            await ProcessSignals.catching([.terminate, .interrupt]).untilDrain()
+            load.stop()
         }
-        await ProcessSignals.catching([.terminate, .interrupt]).untilDrain()
-        producing.cancel()
+        defer { signals.cancel() }
+        _ = try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try load.untilEnd() }) }
+        }
     }
 }

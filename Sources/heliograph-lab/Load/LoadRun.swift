@@ -17,16 +17,18 @@ final class LoadRun: Sendable {
     private let events: LoadEvents
     private let rate: Int
     private let count: Int
+    private let isQuiet: Bool
     private let isStopped = Atomic(false)
 
-    /// `rate` is events a second; without `count` it runs until `stop`.
+    /// `rate` is events a second; without `count` it runs until `stop`; `isQuiet`: prints nothing.
     init(
         bootstrapServers: String,
         properties: [String: String],
         topic: KafkaTopic,
         events: LoadEvents,
         rate: Int,
-        count: Int?
+        count: Int?,
+        isQuiet: Bool = false
     ) {
         self.bootstrapServers = bootstrapServers
         self.properties = properties
@@ -34,6 +36,7 @@ final class LoadRun: Sendable {
         self.events = events
         self.rate = rate
         self.count = count ?? .max
+        self.isQuiet = isQuiet
     }
 
     /// From any thread.
@@ -58,7 +61,7 @@ final class LoadRun: Sendable {
         while tally.produced < count, !isStopped.load(ordering: .relaxed) {
             let isFull = try produceDue(&pace, producer, &tally)
             tally.count(producer, wakeup)
-            if SystemClock.now >= nextReport {
+            if !isQuiet, SystemClock.now >= nextReport {
                 tally.print()
                 nextReport = nextReport + Self.reportEvery
             }
@@ -71,7 +74,7 @@ final class LoadRun: Sendable {
             try loop.wait(until: SystemClock.now + .milliseconds(100)) { _, _ in }
         }
         tally.refused += producer.outstanding
-        tally.print()
+        if !isQuiet { tally.print() }
         return tally.refused
     }
 

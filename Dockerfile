@@ -51,6 +51,7 @@ ENV SWIFT_BACKTRACE=enable=no
 USER 65532:65532
 
 FROM runtime AS lab
+ARG HELIOGRAPH_VERSION=0.0.0-dev
 COPY --from=build-lab /out/heliograph-lab /usr/local/bin/heliograph-lab
 WORKDIR /usr/share/heliograph
 COPY examples examples
@@ -60,7 +61,8 @@ RUN install --directory --owner=65532 --group=65532 /shared
 USER 65532:65532
 LABEL org.opencontainers.image.title="heliograph-lab" \
       org.opencontainers.image.description="A simulated APNs, a load producer and the demo" \
-      org.opencontainers.image.licenses="Apache-2.0"
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${HELIOGRAPH_VERSION}"
 ENTRYPOINT ["heliograph-lab"]
 CMD ["demo"]
 

@@ -1,5 +1,6 @@
 """What a release is made of: version, pins, SBOMs, chart, workflows. No registry is asked."""
 
+import base64
 import functools
 import importlib.machinery
 import importlib.util
@@ -301,43 +302,66 @@ def repository(tmp_path):
     return made
 
 
-def make_it_a_release(repository):
+def make_it_a_release(repository, version="1.2.3"):
     folder = repository.folder
     changelog = (folder / "CHANGELOG.md").read_text()
-    changelog = changelog.replace("## Unreleased\n", "## Unreleased\n\n## 1.2.3\n\n- Add it.\n\n## 1.2.2\n")
+    changelog = changelog.replace("## Unreleased\n", f"## Unreleased\n\n## {version}\n\n- Add it.\n\n## 1.2.2\n")
     (folder / "CHANGELOG.md").write_text(changelog)
     text = (folder / "Dockerfile").read_text()
     pinned = re.sub(r"(?m)^(ARG \w+_IMAGE=[^@\n]+).*$", rf"\1@sha256:{'0' * 64}", text)
     (folder / "Dockerfile").write_text(pinned)
     repository.commit()
-    repository.git("tag", "v1.2.3")
+    repository.git("tag", f"v{version}")
 
 
-def test_a_release_has_all_its_parts(repository, image):
-    make_it_a_release(repository)
+@pytest.mark.parametrize("version", ["1.2.3", "9.8.7-rc.1"])
+def test_a_release_has_all_its_parts(repository, image, version):
+    make_it_a_release(repository, version)
     name = "registry.example.com/team/heliograph"
     source = "https://example.com/team/heliograph"
-    told = repository.script("release", "--image", name, "--source", source, "--root", image)
+    told = repository.script("release", "--image", name, "--source", f"{source}/", "--root", image)
     assert "NOT A RELEASE" not in told
     dist = repository.folder / ".build/dist"
     assert {path.name for path in dist.iterdir()} == {
-        "heliograph-1.2.3.tgz", "heliograph-arm64.cdx.json", "heliograph-arm64.spdx.json",
+        f"heliograph-{version}.tgz", "heliograph-arm64.cdx.json", "heliograph-arm64.spdx.json",
         "notes.md", "SHA256SUMS",
     }
     run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=dist)
     assert (dist / "notes.md").read_text() == "- Add it.\n"
-    with tarfile.open(dist / "heliograph-1.2.3.tgz") as archive:
+    with tarfile.open(dist / f"heliograph-{version}.tgz") as archive:
         chart = yaml.safe_load(archive.extractfile("heliograph/Chart.yaml"))
         values = yaml.safe_load(archive.extractfile("heliograph/values.yaml"))
-    assert (chart["version"], chart["appVersion"]) == ("1.2.3", "1.2.3")
+    assert (chart["version"], chart["appVersion"]) == (version, version)
     assert values["image"]["repository"] == name
-    runbook = f"{source}/blob/v1.2.3/docs/operations.md"
+    assert (chart["home"], chart["sources"]) == (source, [source])
+    runbook = f"{source}/blob/v{version}/docs/operations.md"
     assert values["prometheusRule"]["runbookUrl"] == runbook
     rendered = run(
-        ROOT / ".build/tools/helm", "template", "x", dist / "heliograph-1.2.3.tgz",
+        ROOT / ".build/tools/helm", "template", "x", dist / f"heliograph-{version}.tgz",
         "--values", ROOT / "helm/heliograph/ci/default-values.yaml", "--set", "prometheusRule.enabled=true",
     )
     assert f"runbook_url: {runbook}#heliographabsent" in rendered
+
+
+def test_the_charts_icon_is_the_one_of_the_docs():
+    chart = yaml.safe_load((ROOT / "helm/heliograph/Chart.yaml").read_text())
+    kind, _, data = chart["icon"].partition(",")
+    assert kind == "data:image/svg+xml;base64"
+    assert base64.b64decode(data) == (ROOT / "docs/images/icon.svg").read_bytes().strip()
+    assert chart["maintainers"]
+
+
+@pytest.mark.parametrize("stage", ["build", "build-lab", "lab", "service"])
+def test_each_image_is_built_with_its_version_and_says_it(stage):
+    text = (ROOT / "Dockerfile").read_text()
+    [own] = re.findall(rf"(?ms)^FROM \S+ AS {stage}\n(.*?)(?=^FROM |\Z)", text)
+    # An argument holds from its line on.
+    _, argument, after = own.partition("ARG HELIOGRAPH_VERSION=0.0.0-dev\n")
+    assert argument
+    if stage.startswith("build"):
+        assert "scripts/build" in after
+    else:
+        assert 'org.opencontainers.image.version="${HELIOGRAPH_VERSION}"' in after
 
 
 @pytest.mark.parametrize("mistake", ["tag", "change", "notes", "digest", "image"])

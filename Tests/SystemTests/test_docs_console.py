@@ -374,6 +374,87 @@ def test_the_check_without_the_command_fails_on_what_is_wrong(change, is_valid, 
     assert subprocess.run(command, cwd=tmp_path, timeout=60).returncode != 0
 
 
+GUIDES = sorted(HOW_TO.glob("*.md"))
+# A block of commands, its indentation, and why it is not run, if a comment above says so.
+COMMANDS = re.compile(
+    r"(?m)^( *)(?:<!-- not run: (?P<reason>[^\n]+) -->\n *)?```(?P<language>sh|console)\n"
+    r"(?P<text>(?:.*\n)*?) *```$"
+)
+
+
+def blocks_of(page):
+    """(language, commands, why they are not run) of each block of commands."""
+    for found in COMMANDS.finditer(page.read_text()):
+        yield found["language"], textwrap.dedent(found["text"]), found["reason"]
+
+
+@pytest.fixture
+def readers_files(tmp_path):
+    """A folder with the files that the guides' commands name."""
+    examples = ROOT / "schemas" / "examples"
+    [event, *_] = sorted((examples / "notification-event.v1" / "valid").glob("*.json"))
+    [outcome, *_] = sorted((examples / "notification-outcome.v1" / "valid").glob("*.json"))
+    outcomes = json.dumps(json.loads(outcome.read_text()))
+    [shown] = re.findall(
+        r"(?ms)^```json[^\n]*\n(.*?)^```", (ROOT / "docs/how-to/emit-an-event.md").read_text()
+    )[:1]
+    for folder in ("samples", "schemas"):
+        (tmp_path / folder).mkdir()
+    reference = {"$ref": "https://example.com/schemas/address.json"}
+    for name, text in {
+        "event.json": shown,
+        "events.ndjson": json.dumps(json.loads(shown)) + "\n",
+        "samples/one.json": event.read_text(),
+        "outcomes.ndjson": outcomes + "\n",
+        "order.json": json.dumps({"properties": {"to": reference}}),
+        "schemas/address.json": json.dumps({"type": "string"}),
+        "orders.ndjson": json.dumps({"to": "Main Street 1"}) + "\n",
+        "heliograph.yaml": yaml.safe_dump({"apns": {"credentials": [CREDENTIAL]}}),
+    }.items():
+        (tmp_path / name).write_text(text)
+    schema = "notification-outcome.v1.schema.json"
+    (tmp_path / "schemas" / schema).symlink_to(ROOT / "schemas" / schema)
+    openssl(
+        *("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"),
+        *("-out", tmp_path / "key.p8"),
+    )
+    (tmp_path / "AuthKey_NEW.p8").write_bytes((tmp_path / "key.p8").read_bytes())
+    openssl(
+        *("req", "-x509", "-key", tmp_path / "key.p8", "-subj", "/CN=push", "-outform", "DER"),
+        *("-out", tmp_path / "aps.cer"),
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_the_commands_of_a_guide_run(page, readers_files):
+    """A `console` block prints what it shows; a `sh` block succeeds."""
+    with Shell(readers_files) as shell:
+        assert shell.run("set -o pipefail") == ("", 0)
+        for language, text, reason in blocks_of(page):
+            if reason:
+                continue
+            shown = commands(text) if language == "console" else [(text.rstrip("\n"), None)]
+            for command, lines in shown:
+                printed, code = shell.run(command)
+                assert code == 0, f"$ {command}\n{printed}"
+                assert lines is None or pattern(lines).fullmatch(printed), f"$ {command}\n{printed}"
+
+
+def test_no_block_of_a_guide_is_overlooked():
+    """Each fence of commands is one that the test above sees; what is not run has a reason."""
+    seen = [block for page in GUIDES for block in blocks_of(page)]
+    fences = [
+        fence
+        for page in GUIDES
+        for fence in re.findall(r"(?m)^ *```(?:sh|console|bash|shell)\b", page.read_text())
+    ]
+    assert len(seen) == len(fences)
+    assert sum(reason is None for _, _, reason in seen) >= 8
+    comments = sum(page.read_text().count("<!-- not run") for page in GUIDES)
+    assert comments == sum(reason is not None for _, _, reason in seen)
+
+
 def test_a_wrong_output_does_not_match():
     assert pattern(["a ... c", "...", "end"]).fullmatch("a b c\nx\ny\nend\n")
     assert not pattern(["a", "end"]).fullmatch("a\nx\nend\n")

@@ -16,7 +16,12 @@ enum TelemetryParts {
                 metrics.countResponse(status: 200, route: 0, nanoseconds: elapsed)
                 metrics.resultsProduced.add()
                 metrics.count(.accepted, reason: nil, credential: 0)
-                metrics.endToEnd.record(milliseconds: elapsed / 1_000_000)
+                metrics.endToEnd.record(
+                    milliseconds: elapsed / 1_000_000,
+                    source: 0,
+                    credential: 0,
+                    .first
+                )
             }
             return times
         }

@@ -59,6 +59,9 @@ public final class Arrival: Sendable {
     /// It comes out of a retry topic.
     public var isRetry: Bool { facts.isRetry }
 
+    /// The source's place in the configuration; a retry topic's is its source's.
+    public var source: Int { facts.source }
+
     /// In the first round.
     public var firstReceivedAt: Timestamp {
         facts.history?.receivedAt ?? facts.receivedAt.timestamp

@@ -1818,6 +1818,13 @@ public struct DeliveryEngine: Sendable {
     /// What waits in flight to come due, at most one a partition, is young on purpose and left out.
     /// Looks at every delivery: not for every turn.
     public var oldestArrival: Instant? { deliveries.oldestArrival }
+
+    /// By source, when the oldest of its records in hand was written to Kafka; nil: there is none.
+    ///
+    /// Records of retry topics are left out: they wait on purpose. Likewise not for every turn.
+    public func oldestRecords(ofSources count: Int) -> [Timestamp?] {
+        deliveries.oldestRecords(ofSources: count)
+    }
 }
 
 /// What happened to a record that arrived.

@@ -136,6 +136,18 @@ struct DeliveryTable: Sendable {
         return oldest
     }
 
+    /// By source, when the oldest of its records was written, as far as they came from there.
+    func oldestRecords(ofSources count: Int) -> [Timestamp?] {
+        var oldest = [Timestamp?](repeating: nil, count: count)
+        for index in slots.indices where slots[index].isTaken {
+            let arrival = slots[index].delivery.arrival
+            guard !arrival.isRetry, arrival.source < count else { continue }
+            let time = arrival.record.timestamp ?? arrival.receivedAt.timestamp
+            oldest[arrival.source] = min(oldest[arrival.source] ?? time, time)
+        }
+        return oldest
+    }
+
     /// Every delivery in flight, in the order of its slot.
     var identifiers: [DeliveryID] {
         slots.indices.filter { slots[$0].isTaken }.map(identifier(ofSlot:))

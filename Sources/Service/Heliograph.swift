@@ -227,6 +227,7 @@ package struct Heliograph: Sendable {
             controls: shards.controls,
             health: health,
             intake: shards.intakePerShard,
+            sources: configuration.sources.map(\.topic.name),
             configurationLoadedAt: configurationLoadedAt
         )
         let metrics = Metrics(

@@ -48,6 +48,8 @@ package struct ShardObserver {
     private var lastLook = Instant(nanoseconds: .min)
     /// What the last look at every delivery and partition saw.
     private var oldestArrival: Instant?
+    private var oldestRecords: [Timestamp?] = []
+    private let sourceCount: Int
     private var partitionStatuses: [ShardStatus.PartitionStatus] = []
 
     package init(
@@ -60,6 +62,7 @@ package struct ShardObserver {
         self.metrics = metrics
         self.control = control
         credentials = settings.engine.credentials.map(\.name)
+        sourceCount = settings.sources.count
         routes = Route.all(credentialCount: credentials.count)
         topics = settings.topics
         fingerprintKey = settings.fingerprintKey
@@ -361,7 +364,12 @@ package struct ShardObserver {
         metrics.count(ending.kind, reason: ending.reason, credential: arrival.route?.credential)
         countGivenUp(arrival, ending)
         let start = arrival.occurredAt ?? arrival.record.timestamp ?? arrival.firstReceivedAt
-        metrics.endToEnd.record(milliseconds: ending.completedAt.latency(since: start))
+        metrics.endToEnd.record(
+            milliseconds: ending.completedAt.latency(since: start),
+            source: arrival.source,
+            credential: arrival.route?.credential,
+            arrival.isRetry ? .later : .first
+        )
         let isFault = ending.kind.isFault
         if log.isEnabled(isFault ? .info : .debug) {
             tell(ending, of: arrival, isFault: isFault, partitions)
@@ -664,6 +672,7 @@ package struct ShardObserver {
         if lastLook + Self.lookInterval <= now.instant {
             lastLook = now.instant
             oldestArrival = engine.oldestArrival
+            oldestRecords = engine.oldestRecords(ofSources: sourceCount)
             partitionStatuses = engine.assignedPartitions.map { partition in
                 ShardStatus.PartitionStatus(
                     name: consumer.partitions[partition],
@@ -698,6 +707,7 @@ package struct ShardObserver {
             ?? missingOffsets(since: engine.offsetsMissingSince, now: now.instant)
         status.isTakingRecords = engine.isIntakeOpen && status.kafkaTrouble == nil
         status.oldestArrival = oldestArrival
+        status.oldestRecords = oldestRecords
         status.partitions = partitionStatuses
         status.progress = progress
         status.counts = ShardCounts(

@@ -55,7 +55,11 @@ package struct ShardSettings: Sendable {
     package var metricLists: MetricLists {
         MetricLists(
             credentials: engine.credentials.map(\.name),
+            certificates: Set(
+                engine.credentials.indices.filter { engine.credentials[$0].isProvenByHandshake }
+            ),
             topics: (sources + topics.retry.topics).map(\.name),
+            sources: sources.count,
             retryDelays: topics.retry.delayNames
         )
     }

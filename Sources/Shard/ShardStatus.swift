@@ -23,6 +23,8 @@ package struct ShardStatus: Sendable {
     var isTakingRecords = false
     /// When the oldest event without an acknowledged outcome was read.
     package var oldestArrival: Instant?
+    /// By source, when its oldest record in hand was written; nil: there is none.
+    package var oldestRecords: [Timestamp?] = []
     /// What the shard owns.
     package var partitions: [PartitionStatus] = []
     /// Grows with every record taken and every assignment.

@@ -31,9 +31,11 @@ public struct KafkaMetrics: Sendable {
         }
     }
 
-    public struct Reading: Hashable, Sendable {
+    public struct Reading: Sendable {
         public var partitions: [Partition] = []
         public var brokers: [Broker] = []
+        /// By source: how old its oldest record is that was read and is not settled; 0: there is none.
+        public var lagMilliseconds: [(source: String, milliseconds: Int64)] = []
         /// Prefetched, and not read yet.
         public var fetchedRecords: Int64 = 0
         public var fetchedBytes: Int64 = 0
@@ -74,6 +76,18 @@ public struct KafkaMetrics: Sendable {
                 "kafka_producer_queue_bytes",
                 "Bytes of the records produced but not yet acknowledged.",
                 value: "\(reading.producedBytes)"
+            ),
+            MetricFamily(
+                name: "kafka_consumer_lag_seconds",
+                help:
+                    "Age of the source's oldest record that was read and is not settled; 0: none.",
+                kind: .gauge,
+                samples: reading.lagMilliseconds.map { source, milliseconds in
+                    MetricFamily.Sample(
+                        labels: [.init("source", source)],
+                        value: MetricFamily.seconds(UInt64(max(0, milliseconds)), perSecond: 1000)
+                    )
+                }
             ),
             MetricFamily(
                 name: "kafka_broker_rtt_seconds",

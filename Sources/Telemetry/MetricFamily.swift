@@ -180,23 +180,48 @@ extension MetricFamily {
         of shards: [ShardMetrics],
         _ histogram: (ShardMetrics) -> Histogram
     ) -> MetricFamily {
-        let histograms = shards.map(histogram)
-        var family = MetricFamily(name: name, help: help, kind: .histogram, samples: [])
-        guard let first = histograms.first else { return family }
+        histograms(name, help, of: shards, [((), [])]) { shard, _ in histogram(shard) }
+    }
+
+    /// One for each row, with its labels.
+    static func histograms<Row>(
+        _ name: String,
+        _ help: String,
+        of shards: [ShardMetrics],
+        _ rows: [(row: Row, labels: [Label])],
+        _ histogram: (ShardMetrics, Row) -> Histogram
+    ) -> MetricFamily {
+        MetricFamily(
+            name: name,
+            help: help,
+            kind: .histogram,
+            samples: rows.flatMap { row, labels in
+                samples(of: shards.map { histogram($0, row) }, labels)
+            }
+        )
+    }
+
+    private static func samples(of histograms: [Histogram], _ labels: [Label]) -> [Sample] {
+        guard let first = histograms.first else { return [] }
+        var samples: [Sample] = []
         let sum = histograms.dropFirst().reduce(first.reading) { $0 + $1.reading }
         var cumulative: UInt64 = 0
         let bounds = first.bounds.map { bound($0) } + ["+Inf"]
         for (bound, count) in zip(bounds, sum.counts) {
             cumulative &+= count
-            family.samples.append(
-                Sample(suffix: "_bucket", labels: [Label("le", bound)], value: "\(cumulative)")
+            samples.append(
+                Sample(
+                    suffix: "_bucket",
+                    labels: labels + [Label("le", bound)],
+                    value: "\(cumulative)"
+                )
             )
         }
         let total = seconds(sum.totalMicroseconds, perSecond: 1_000_000)
-        family.samples.append(Sample(suffix: "_sum", value: total))
+        samples.append(Sample(suffix: "_sum", labels: labels, value: total))
         // The sum of the buckets, not a counter of its own, so that it always equals `+Inf`.
-        family.samples.append(Sample(suffix: "_count", value: "\(cumulative)"))
-        return family
+        samples.append(Sample(suffix: "_count", labels: labels, value: "\(cumulative)"))
+        return samples
     }
 
     /// A bound in seconds, with a point, as OpenMetrics wants it: the same in both formats, so that

@@ -90,6 +90,37 @@ public enum APNsReasonLabel: MetricLabel {
     }
 }
 
+/// How an event's credential shows APNs who it is.
+public enum CredentialClassLabel: String, MetricLabel {
+    case providerToken = "provider_token"
+    case certificate
+    /// No credential covers the event, or nobody can tell.
+    case none
+
+    public var position: Int {
+        switch self {
+        case .providerToken: 0
+        case .certificate: 1
+        case .none: 2
+        }
+    }
+}
+
+/// From where an event came when it ended.
+public enum RoundLabel: String, MetricLabel {
+    /// Its source.
+    case first
+    /// A retry topic.
+    case later
+
+    public var position: Int {
+        switch self {
+        case .first: 0
+        case .later: 1
+        }
+    }
+}
+
 /// The kind of a record that is written to Kafka.
 public enum RecordLabel: String, MetricLabel {
     case outcome

@@ -5,6 +5,10 @@
 public struct MetricLists: Hashable, Sendable {
     /// The credentials' names, in the order of the configuration.
     public let credentials: [String]
+    /// How each of them shows APNs who it is.
+    let credentialClasses: [CredentialClassLabel]
+    /// The topics of the sources, in the order of the configuration.
+    let sources: [String]
     /// Every topic that events are read from: sources and their retry topics.
     public let topics: [String]
     /// The delays of the retry topics, such as `15m`.
@@ -12,8 +16,20 @@ public struct MetricLists: Hashable, Sendable {
     /// Every credential in every environment.
     let routes: [Route]
 
-    public init(credentials: [String] = [], topics: [String] = [], retryDelays: [String] = []) {
+    /// `certificates` are the places of the credentials that show one; `sources` is how many of
+    /// `topics`, which they begin, are sources, nil: all.
+    public init(
+        credentials: [String] = [],
+        certificates: Set<Int> = [],
+        topics: [String] = [],
+        sources: Int? = nil,
+        retryDelays: [String] = []
+    ) {
         self.credentials = credentials
+        credentialClasses = credentials.indices.map {
+            certificates.contains($0) ? .certificate : .providerToken
+        }
+        self.sources = Array(topics.prefix(sources ?? topics.count))
         self.topics = topics
         self.retryDelays = retryDelays
         routes = credentials.flatMap { credential in

@@ -88,12 +88,12 @@ extension Metrics {
                     + " is a bug.",
                 value: unaccounted.map { "\($0)" }
             ),
-            .histogram(
+            .histograms(
                 "end_to_end_seconds",
-                "Seconds from the event's own time to its terminal outcome.",
+                "Seconds from the event's own time to its terminal outcome; round: from where it came.",
                 of: shards,
-                \.endToEnd
-            ),
+                EndToEnd.labelled(lists)
+            ) { $0.endToEnd[$1] },
         ]
     }
 

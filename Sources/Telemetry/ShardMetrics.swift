@@ -26,7 +26,7 @@ public final class ShardMetrics: Sendable {
     public let released = Counter()
     public let skippedSettled = Counter()
     public let waitingForDue = Gauge()
-    public let endToEnd = Histogram(bounds: Histogram.endToEndBounds)
+    public let endToEnd: EndToEnd
 
     // APNs.
     public let attempts = Counter()
@@ -73,6 +73,7 @@ public final class ShardMetrics: Sendable {
         outcomes = CounterGrid(rowCount: lists.credentials.count + 1)
         eventsGivenUp = (0...lists.credentials.count).map { _ in Counter() }
         credentialsGivingUp = (0...lists.credentials.count).map { _ in Gauge() }
+        endToEnd = EndToEnd(lists)
         retries = CounterGrid(rowCount: lists.retryTiers.count)
         responses = CounterGrid(rowCount: lists.routes.count)
         routes = lists.routes.map { _ in RouteMetrics() }

@@ -29,6 +29,32 @@ import Vocabulary
         #expect(bench.engine.oldestArrival == firstArrival + .seconds(3))
     }
 
+    @Test func `the oldest record of each source is the first without an acknowledged outcome`()
+        throws
+    {
+        var bench = try Bench()
+        #expect(bench.engine.oldestRecords(ofSources: 2) == [nil, nil])
+        let first = try #require(Bench.sent(try bench.arrive(0)))
+        let written = bench.now.timestamp
+        settle(first, &bench)
+        #expect(bench.engine.oldestRecords(ofSources: 2) == [nil, nil])
+        let second = try #require(Bench.sent(try bench.arrive(1)))
+        _ = bench.turn(after: .seconds(3))
+        _ = try bench.arrive(2)
+        let later = bench.now.timestamp
+        #expect(bench.engine.oldestRecords(ofSources: 2) == [written, nil])
+        settle(second, &bench)
+        #expect(bench.engine.oldestRecords(ofSources: 2) == [later, nil])
+    }
+
+    @Test func `a record of a retry topic waits on purpose and is nobody's oldest`() throws {
+        var desk = try Desk()
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
+        _ = try desk.arrive(1, of: Desk.tier, history: desk.history(dueIn: 0))
+        #expect(desk.engine.inFlightEvents == 2)
+        #expect(desk.engine.oldestRecords(ofSources: 1) == [nil])
+    }
+
     @Test func `the unsettled offset is that of the first event without an outcome`() throws {
         var bench = try Bench()
         let first = try #require(Bench.sent(try bench.arrive(5)))

@@ -229,7 +229,7 @@ import Vocabulary
             let news = OutcomeNews.written(publication.tag.publication, record)
             observer.saw(news, bench.partitions, now: bench.now)
             #expect(bench.metrics.resultsProduced.value == 1)
-            #expect(bench.metrics.endToEnd.reading.counts.reduce(0, +) == UInt64(index))
+            #expect(bench.metrics.endToEnd.count == UInt64(index))
         }
         let line = try #require(bench.logged.lines.first)
         #expect(line.contains("event not delivered") && line.contains("events[0]@0"), "\(line)")

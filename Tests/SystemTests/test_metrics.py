@@ -1,7 +1,9 @@
 """The metrics of a busy service, read by programs that are not ours."""
 
+import dataclasses
 import http.client
 import subprocess
+import time
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
@@ -12,6 +14,8 @@ from harness.events import new_event, record, records
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5"
 SCENARIO = {"default": {"is": "flaky", "steps": ["TooManyRequests"]}}
+# Nobody listens there.
+NOWHERE = "https://127.0.0.1:1"
 # Whatever a peer or a producer made up must stay out of every label.
 HOSTILE = 'hostile"label\n'
 # Beside what every process has, with two topics, two routes and one credential.
@@ -108,6 +112,12 @@ def test_a_busy_service_shows_what_it_did(busy, bench):
     assert value(found, "events_terminal_total", credential="example", outcome="accepted") == 60
     assert value(found, "events_terminal_total", credential="", outcome="invalid") == 2
     assert value(found, "events_terminal_total") == 63
+    ends = {"source": source, "credential_class": "provider_token"}
+    first = value(found, "end_to_end_seconds_count", **ends, round="first")
+    later = value(found, "end_to_end_seconds_count", **ends, round="later")
+    unknown = value(found, "end_to_end_seconds_count", source=source, credential_class="none")
+    assert (first + later, unknown) == (60, 3)
+    assert value(found, "kafka_consumer_lag_seconds", source=source) == 0
     assert value(found, "events_unaccounted") == 0
     production = {"credential": "example", "environment": "production"}
     assert value(found, "apns_responses_total", status="200", **production) == 60
@@ -138,6 +148,27 @@ def test_the_lag_falls_to_nothing(busy, bench):
         20,
         busy.child.told,
     )
+
+
+def test_the_lag_in_seconds_is_the_age_of_the_oldest_record(bench, simulators):
+    """By its time in Kafka: it was there before the service was."""
+    settings = bench.configuration(simulators(), apns={"endpoints": {"production": NOWHERE}})
+    hundred_seconds_ago = int(time.time() * 1000) - 100_000
+    bench.produce(
+        [
+            dataclasses.replace(record(new_event()), timestamp=hundred_seconds_ago),
+            record(new_event()),
+        ]
+    )
+    service = bench.start(settings)
+
+    def lag():
+        found = samples(prometheus(page(service)[1]))
+        return value(found, "kafka_consumer_lag_seconds", source=bench.topics.source)
+
+    eventually(lambda: lag() >= 100, 60, service.child.told)
+    assert lag() < 100 + 300
+    service.child.kill()
 
 
 def test_labels_come_from_closed_lists(busy, bench):

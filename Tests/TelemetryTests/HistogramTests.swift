@@ -60,6 +60,67 @@ import Vocabulary
         }
     }
 
+    @Test func `the way of an event is timed by source, class of credential and round`() {
+        let lists = MetricLists(
+            credentials: ["key", "legacy"],
+            certificates: [1],
+            topics: ["news", "bulk", "news.retry.1m"],
+            sources: 2,
+            retryDelays: ["1m"]
+        )
+        let shard = ShardMetrics(lists: lists)
+        // Each so many times that no two rows look alike.
+        let rows: [(source: Int, credential: Int?, round: RoundLabel, labels: String)] = [
+            (0, 0, .first, #"source="news",credential_class="provider_token",round="first""#),
+            (0, 0, .later, #"source="news",credential_class="provider_token",round="later""#),
+            (0, 1, .first, #"source="news",credential_class="certificate",round="first""#),
+            (0, nil, .first, #"source="news",credential_class="none",round="first""#),
+            (1, 0, .first, #"source="bulk",credential_class="provider_token",round="first""#),
+            (1, nil, .later, #"source="bulk",credential_class="none",round="later""#),
+        ]
+        for (index, row) in rows.enumerated() {
+            for _ in 0...index {
+                shard.endToEnd.record(
+                    milliseconds: 30,
+                    source: row.source,
+                    credential: row.credential,
+                    row.round
+                )
+            }
+        }
+        let text = PrometheusText.render(
+            Metrics(version: "1", lists: lists, shards: [shard]).families
+        )
+        let name = "heliograph_end_to_end_seconds"
+        for (index, row) in rows.enumerated() {
+            #expect(text.contains("\(name)_count{\(row.labels)} \(index + 1)\n"), "\(row)")
+            #expect(text.contains("\(name)_bucket{\(row.labels),le=\"0.025\"} 0\n"), "\(row)")
+        }
+        #expect(shard.endToEnd.count == 21)
+    }
+
+    @Test(
+        arguments: [
+            ([], [], 2), ([], ["1m"], 4), ([0], [], 2), ([0], ["1m"], 4),
+        ] as [(Set<Int>, [String], Int)]
+    )
+    func `there are no rows that a configuration cannot fill`(
+        certificates: Set<Int>,
+        delays: [String],
+        count: Int
+    ) {
+        let lists = MetricLists(
+            credentials: ["only"],
+            certificates: certificates,
+            topics: ["news"],
+            retryDelays: delays
+        )
+        let metrics = Metrics(version: "1", lists: lists, shards: [ShardMetrics(lists: lists)])
+        let lines = PrometheusText.render(metrics.families).split(separator: "\n")
+        let name = "heliograph_end_to_end_seconds_count"
+        #expect(lines.count { $0.hasPrefix(name) } == count)
+    }
+
     @Test func `accounting is read as one state while it is written`() async {
         let cell = AccountingCell()
         let writer = Writer()

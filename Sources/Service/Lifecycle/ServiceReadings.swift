@@ -9,6 +9,8 @@ struct ServiceReadings: Sendable {
     let controls: [ShardControl]
     let health: ServiceHealth
     let intake: (events: Int, bytes: Int)
+    /// The topics of the sources, in the order of the configuration.
+    let sources: [String]
     let configurationLoadedAt: Timestamp
 
     // MARK: Kafka
@@ -40,7 +42,16 @@ struct ServiceReadings: Sendable {
         }
         reading.partitions.sort { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
         reading.brokers = roundTrips.worst
+        reading.lagMilliseconds = lag(now: SystemClock.wallClock)
         return reading
+    }
+
+    private func lag(now: Timestamp) -> [(source: String, milliseconds: Int64)] {
+        let written = controls.map(\.status.oldestRecords)
+        return sources.enumerated().map { index, source in
+            let oldest = written.compactMap { index < $0.count ? $0[index] : nil }.min()
+            return (source, oldest.map { max(0, now.milliseconds - $0.milliseconds) } ?? 0)
+        }
     }
 
     /// The worst mean of all shards, for each broker and kind of client.

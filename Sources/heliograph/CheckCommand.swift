@@ -19,7 +19,7 @@ enum CheckCommand {
 
     static let command = Command(
         "check",
-        "Check the configuration, credentials and schemas, and what they connect to.",
+        "Check the configuration, credentials and connections.",
         text: """
             Without --connect, connects to nothing. Prints the effective configuration without secrets, or every \
             problem with its key and its line in the file. A certificate that has expired or is \

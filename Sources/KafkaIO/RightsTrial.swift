@@ -76,6 +76,8 @@ public struct RightsTrial {
             guard event.type == RD_KAFKA_EVENT_DR else { return }
             while let message = unsafe event.nextMessage() {
                 let error = unsafe KafkaError(unlessSuccess: message.pointee.err)
+                // No answer of a broker: what the connection said tells more.
+                if error?.code == .messageTimedOut { continue }
                 let isRefused = error?.code == .invalidRequiredAcks
                 trial.answered(unsafe Self.place(of: message), isRefused ? nil : error)
             }

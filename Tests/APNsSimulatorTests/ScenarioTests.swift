@@ -142,7 +142,7 @@ import Vocabulary
         (#"{"rules":[{"is":"alive","prefix":"x"}]}"#, "rules[0].prefix"),
         (
             #"{"rules":[{"is":"alive","token":"aa"},{"is":"alive","token":"AA"}]}"#,
-            "rules[1]: a second"
+            "rules[1]: duplicate rule"
         ),
         (#"{"default":"dead"}"#, "default.is: \"dead\""),
         (#"{"default":{"is":"alive","colour":1}}"#, "default.colour"),

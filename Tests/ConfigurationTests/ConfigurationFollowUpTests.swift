@@ -10,11 +10,11 @@ import Testing
         arguments: [
             (
                 "retry: {give_up_after: 7d}",
-                ["retry.give_up_after: is '7d', \(duration), from 1s to 720h (h.yaml:8:24)"]
+                ["retry.give_up_after: is '7d'; \(duration), from 1s to 720h (h.yaml:8:24)"]
             ),
             (
                 "retry: {max_delay: 2h}",
-                ["retry.max_delay: is '2h', \(duration), from 1ms to 1h (h.yaml:8:20)"]
+                ["retry.max_delay: is '2h'; \(duration), from 1ms to 1h (h.yaml:8:20)"]
             ),
             (
                 "limits: {in_flight_bytes: 1}",
@@ -27,8 +27,8 @@ import Testing
                 "limits: {rates: [{bundle_id: a b, requests_per_second: 5}, {bundle_id: c d,"
                     + " requests_per_second: 6}]}",
                 [
-                    "limits.rates.0.bundle_id: is 'a b', \(bundleID) (h.yaml:8:30)",
-                    "limits.rates.1.bundle_id: is 'c d', \(bundleID) (h.yaml:8:72)",
+                    "limits.rates.0.bundle_id: is 'a b'; \(bundleID) (h.yaml:8:30)",
+                    "limits.rates.1.bundle_id: is 'c d'; \(bundleID) (h.yaml:8:72)",
                 ]
             ),
             (
@@ -121,7 +121,7 @@ import Testing
         )
         #expect(
             problems(yaml) == [
-                "apns.credentials.0.bundle_ids: has 'com.example.MyApp' like"
+                "apns.credentials.0.bundle_ids: has 'com.example.MyApp', as has"
                     + " apns.credentials.0.bundle_ids; remove one of them"
                     + " (h.yaml:7:19)"
             ]

@@ -164,7 +164,7 @@ import Testing
         ),
         (
             "sources: [{topic: \(String(repeating: "a", count: 240))}]",
-            "retry.later: makes a text of 2"
+            "retry.later: makes the topic name a text of 2"
         ),
         ("sources: [{weight: 1}]", "sources.0.topic: is missing; expected the name"),
         ("sources: [null]", "sources.0: is null; expected a mapping"),
@@ -178,7 +178,7 @@ import Testing
         ),
         (
             "kafka: {properties: {sasl.password_file: /x, sasl.password: y}}",
-            "kafka.properties.sasl.password_file: is set together with `sasl.password`; keep one"
+            "kafka.properties.sasl.password_file: is set together with `sasl.password`; remove one of them"
         ),
         (
             "kafka: {properties: {sasl.password_file: \"-----BEGIN KEY\"}}",

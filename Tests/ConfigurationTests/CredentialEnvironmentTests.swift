@@ -36,11 +36,11 @@ import Vocabulary
         ([", environments: [production]", ", environments: [sandbox]"], []),
         (
             [", environments: [production]", ""],
-            ["apns.credentials.1.bundle_ids: has 'com.example.MyApp' like"]
+            ["apns.credentials.1.bundle_ids: has 'com.example.MyApp', as has"]
         ),
         (
             [", environments: [sandbox]", ", environments: [sandbox, production]"],
-            ["apns.credentials.1.bundle_ids: has 'com.example.MyApp' like"]
+            ["apns.credentials.1.bundle_ids: has 'com.example.MyApp', as has"]
         ),
         ([", environments: []"], ["apns.credentials.0.environments: is empty"]),
         (

@@ -31,12 +31,12 @@ import Testing
             ("request.required.acks", "0", .setByHeliograph, "delivery report"),
             ("enable.idempotence", "false", .setByHeliograph, "twice"),
             ("transactional.id", "t", .setByHeliograph, "transactions"),
-            ("enable.partition.eof", "true", .setByHeliograph, "end of a partition"),
+            ("enable.partition.eof", "true", .setByHeliograph, "ends of partitions"),
             ("isolation.level", "read_uncommitted", .setByHeliograph, "aborted"),
             ("test.mock.num.brokers", "1", .setByHeliograph, "simulated"),
             ("rebalance_cb", "0", .setByHeliograph, "pointer"),
             ("producer.acks", "1", .setByHeliograph, "delivery report"),
-            ("consumer.no.such", "1", .unknownProperty, "no property"),
+            ("consumer.no.such", "1", .unknownProperty, "no such property"),
             ("consumer.socket.timeout.ms", "-5", .badValue, "outside allowed range"),
         ] as [(String, String, Kind, String)]
     )

@@ -109,7 +109,7 @@ import Testing
         #expect(
             try said(refused, [:]).hasPrefix(
                 """
-                apns.credentials.0.key: is a secret and does not belong in this file, \
+                apns.credentials.0.key: is a secret and does not belong in this file; \
                 expected the variable \(variable), or `key_file` (
                 """
             )
@@ -123,7 +123,7 @@ import Testing
         )
         #expect(
             said.contains(
-                "apns.credentials.0.key: is set together with `key_file`; expected one of"
+                "apns.credentials.0.key: is set together with `key_file`; remove one of them"
             )
         )
     }
@@ -137,7 +137,7 @@ import Testing
         let said = try said(yaml, ["HELIOGRAPH_APNS_CREDENTIALS_0_KEY": "hunter2"])
         #expect(
             said == """
-                apns.credentials.0.key: the variable HELIOGRAPH_APNS_CREDENTIALS_0_KEY is not PEM, \
+                apns.credentials.0.key: the variable HELIOGRAPH_APNS_CREDENTIALS_0_KEY is not PEM; \
                 expected the private key that Apple gives as a .p8 file
                 """
         )

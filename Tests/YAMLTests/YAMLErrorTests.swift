@@ -90,7 +90,7 @@ import YAML
             // Anchors, tags and directives.
             (
                 "a: [*]",
-                "1:6: while scanning an alias that begins at 1:5; expected a name; a value that"
+                "1:6: while scanning an alias that begins at 1:5, expected a name; a value that"
                     + " begins with '*' or '&' needs quotes"
             ),
             (

@@ -138,12 +138,12 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
     replaced(f"{NEXT}\n{TOKEN}\n")
     eventually(lambda: opens(NEXT), 30, service.child.told)
     assert opens(TOKEN), "while it is replaced, both are good"
-    replaced("short\n")
+    replaced("tiny\n")
     refused = "admin.bearer_token_file not reloaded; the old one stays in use"
     eventually(lambda: service.log_lines(refused), 30, service.child.told)
     assert opens(NEXT)
     [warning] = service.warnings()
-    assert warning.startswith("admin: admin.bearer_token_file: ") and "short" not in warning
+    assert warning.startswith("admin: admin.bearer_token_file: ") and "tiny" not in warning
     replaced(f"{NEXT}\n")
     eventually(lambda: not opens(TOKEN), 30, service.child.told)
     assert opens(NEXT) and not service.warnings()

@@ -95,7 +95,7 @@ def test_the_answers_are_json_on_request(channels):
         (["list", "--environment", "test"], APP, 64, "--environment"),
         (["create", "--storage-policy", "all"], APP, 64, "--storage-policy"),
         (["list"], "org.other", 1, "NoCredential"),
-        (["list"], "com/example", 1, "no bundle ID"),
+        (["list"], "com/example", 1, "is not a bundle ID"),
     ],
 )
 def test_a_refusal_says_why(channels, arguments, app, code, words):
@@ -204,7 +204,7 @@ def test_an_event_of_a_source_of_broadcasts_is_sent_by_hand(channels, push, tmp_
         (["--channel", "bm9uZQ==", "--payload", "{}"], 1, "/payload: "),
         (["--channel", "?", "--payload", PAYLOAD], 1, "/channel_id: "),
         (["--channel", "bm9uZQ==", "--alert", "x"], 64, "--channel: a broadcast needs --payload"),
-        (["--channel", "bm9uZQ==", "--token", "00", "--payload", "{}"], 64, "--token or --channel"),
+        (["--channel", "bm9uZQ==", "--token", "00", "--payload", "{}"], 64, "--token and --channel"),
         (["--broadcast", "--token", "00", "--payload", "{}"], 64, "--broadcast: needs --event or --channel"),
     ],
 )

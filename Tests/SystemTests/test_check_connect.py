@@ -111,7 +111,7 @@ def test_what_does_not_answer_is_named_and_the_rest_is_tried(
         "Connection refused; check kafka.bootstrap_servers"
     )
     assert said["schema_registry.url"].endswith(
-        "the credentials are not taken; check schema_registry.username and password, or bearer_token"
+        "the credentials are refused; check schema_registry.username or bearer_token"
     )
     assert "Connection refused" in said["apns.credentials.0 (example, production)"]
     assert findings["apns.credentials.0 (example, sandbox)"][0]

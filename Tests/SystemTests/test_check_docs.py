@@ -101,12 +101,6 @@ def test_a_message_that_is_no_fixed_text_is_found(check, call):
     assert mistake.startswith("a.swift:1: the log message is not a fixed text")
 
 
-def test_words_of_some_pages_are_not_checked_yet(check, tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("We mend it.\n")
-    assert not list(check.mistakes(page, "docs/threat-model.md"))
-
-
 @pytest.mark.parametrize(
     "text",
     ['fail("We mend it.")', 'fail(\n    """\n    We mend it.\n    """\n)', 'text = "a" + "We mend it."'],

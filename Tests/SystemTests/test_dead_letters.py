@@ -187,7 +187,7 @@ def test_an_empty_topic_and_a_missing_one_are_told_apart(bed):
     assert "0 of 0 dead letters replayed" in replayed.said
     missing = bed.command("list", results={"dead_letter_topic": "no-such-topic"})
     assert missing.code == 1
-    assert "results.dead_letter_topic: there is no topic 'no-such-topic'" in missing.said
+    assert "results.dead_letter_topic: topic 'no-such-topic' does not exist" in missing.said
     off = bed.command("list", results={"dead_letter_topic": None})
     assert off.code == 1
     assert "results.dead_letter_topic: is null" in off.said

@@ -105,7 +105,7 @@ def test_cloud_events_of_both_modes(broker, simulators, benches):
     assert_sent_as_written(
         simulator, [plain, in_binary.value, data[:text], bare, spaced]
     )
-    for event; expected in [
+    for event, expected in [
         (binary, {"traceparent": TRACE.encode(), "tracestate": b"a=b"}),
         (whole, {"traceparent": TRACE.encode()}),
         (plain, {}),

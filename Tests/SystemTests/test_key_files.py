@@ -213,7 +213,7 @@ SIGNING_KEYS = [
     key(
         "four-hyphens",
         lambda m: m["p8"].replace(b"-----", b"----"),
-        "is not PEM (its lines 'BEGIN' and 'END' need five hyphens on each side), " + P8,
+        "is not PEM (its lines 'BEGIN' and 'END' need five hyphens on each side); " + P8,
     ),
     key(
         "without-its-end",
@@ -265,7 +265,7 @@ KEY_IDS = [
     Row(
         "key-in-place-of-its-id",
         lambda m: {"key": m["p8"], "key_id": m["p8"]},
-        "apns.credentials.0.key_id_file: 'FOLDER/key_id' holds a text of 240 bytes (not shown), "
+        "apns.credentials.0.key_id_file: 'FOLDER/key_id' holds a text of 240 bytes (not shown); "
         "expected 10 characters of A-Z and 0-9, as Apple shows them",
     ),
 ]

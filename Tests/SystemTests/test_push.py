@@ -79,7 +79,7 @@ def test_an_event_is_sent_as_it_stands(push, simulator):
 @pytest.mark.parametrize(
     "arguments, code, words",
     [
-        (["--bundle-id", APP, "--alert", "x"], 64, "--bundle-id with --token or --channel"),
+        (["--bundle-id", APP, "--alert", "x"], 64, "--bundle-id: needs one of --token and --channel"),
         (["--token", TOKEN, "--bundle-id", APP], 64, "--alert, --payload: pass exactly one"),
         (["--token", "xyz", "--bundle-id", APP, "--alert", "x"], 1, "/device_token"),
         (["--token", TOKEN, "--bundle-id", APP, "--payload", "{"], 1, f"--payload: {NO_JSON} 1\n"),

@@ -125,7 +125,7 @@ def test_each_state_in_each_look(browser, scripted, state, look):
 
 def test_the_page_follows_the_service(browser, scripted):
     show(browser, scripted, status_page.idle(), "Ready")
-    assert "Nothing comes in" in text_of(browser, "summary")
+    assert "No events at the moment" in text_of(browser, "summary")
     assert browser.run("return document.getElementById('reasons-section').hidden")
     scripted.told = status_page.busy()
     wait_for_text(browser, "summary", "outcomes per second")
@@ -141,7 +141,7 @@ def test_the_page_follows_the_service(browser, scripted):
     obstacles = text_of(browser, "obstacles")
     assert "parked: BadCertificate" in obstacles and "Renew the certificate" in obstacles
     watch = text_of(browser, "watch")
-    for sign in ("waited 7 min", "9,800 of 10,000", "breaker is open", "device tokens fail",
+    for sign in ("waited 7 min", "9,800 of 10,000", "breaker is open", "token fuse blown",
                  "more than one in a hundred"):
         assert sign in watch
     # What readiness says is not said twice.

@@ -118,7 +118,7 @@ def following(child):
 def test_filters_pick_outcomes(bed):
     bed.write()
     everything = ["one", "two", "three", "four", STEERING]
-    for options; expected in [
+    for options, expected in [
         ([], everything),
         (["--outcome", "rejected"], ["two", STEERING]),
         (["--outcome", "rejected", "--outcome", "unregistered"], ["two", "three", STEERING]),
@@ -274,7 +274,7 @@ def test_faults_are_one_line(bed):
     silent = {**bed.settings["kafka"], "bootstrap_servers": "127.0.0.1:1"}
     without_key = {**bed.settings, "log": {"level": "info"}}
     for settings, options, complaint in [
-        (nowhere, [], b"heliograph: results.topic: there is no topic 'not-there'"),
+        (nowhere, [], b"heliograph: results.topic: topic 'not-there' does not exist"),
         (
             yaml.safe_dump({**bed.settings, "kafka": silent}),
             [],

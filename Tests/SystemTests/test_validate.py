@@ -128,7 +128,7 @@ def test_common_mistakes_are_named():
     folder = ROOT / "Tests" / "Mistakes"
     answers = json.loads((folder / "answers.json").read_text())
     assert {file.name for file in folder.iterdir()} == {*answers, "answers.json"}
-    for name; expected in answers.items():
+    for name, expected in answers.items():
         status, [result], error = validate(folder / name)
         found = [[v["instance_location"], v["message"]] for v in result["violations"]]
         assert found == expected, name

@@ -176,7 +176,8 @@ extension Configuration.SchemaRegistry {
                     try client.knock(at: url)
                     return .works(path, "\(url) answers")
                 } catch {
-                    return .fails(path, "\(url): \(error); \(Self.remedy(for: error))")
+                    let remedy = Self.remedy(for: error).map { "; \($0)" } ?? ""
+                    return .fails(path, "\(url): \(error)\(remedy)")
                 }
             }
         } catch {
@@ -184,10 +185,10 @@ extension Configuration.SchemaRegistry {
         }
     }
 
-    private static func remedy(for error: RegistryError) -> String {
+    /// - Returns: nil for an error that says itself what to do.
+    private static func remedy(for error: RegistryError) -> String? {
         switch error {
-        case .refused(401, _), .refused(403, _):
-            "check schema_registry.username and password, or bearer_token"
+        case .refused(401, _), .refused(403, _): nil
         case .refused, .failed, .tooLarge: "check that the address is a Schema Registry's"
         case .unreachable: "check the address, the network, and schema_registry.ca_file"
         case .noSecret: "check the file"

@@ -398,7 +398,7 @@ DIGEST = f"sha256:{'0' * 64}"
 
 
 @pytest.mark.parametrize(
-    "image, registry; expected",
+    "image, registry, expected",
     [
         ({}, "", "heliograph:0.1.0"),
         ({"repository": "a.example/b"}, "", "a.example/b:0.1.0"),

@@ -36,7 +36,7 @@ REFUSED = [
         credential(existingSecret="s", files={"key_file": "k"}, inlineFiles={"key_file": "text"}),
         "credentials.other: either existingSecret or inlineFiles",
     ),
-    ({"config": {"apns": {"credentials": [CREDENTIAL]}}}, "config.apns.credentials: name them in"),
+    ({"config": {"apns": {"credentials": [CREDENTIAL]}}}, "config.apns.credentials: put them into"),
     ({"config": {"sources": []}}, "config.sources: name at least one topic"),
     ({"config": {"admin": {"port": 0}}}, "config.admin.port: probes and scrapes need a fixed port"),
     *[
@@ -47,11 +47,11 @@ REFUSED = [
         for host in LOOPBACK
     ],
     *[
-        ({"config": {section: None}}, f"config.{section}: null removes the keys")
+        ({"config": {section: None}}, f"config.{section}: null removes keys")
         for section in ("kafka", "results", "admin")
     ],
     *[
-        ({"config": {section: {key: None}}}, f"config.{section}.{key}: the chart needs it")
+        ({"config": {section: {key: None}}}, f"config.{section}.{key}: null removes the default")
         for section, key in [
             ("kafka", "bootstrap_servers"),
             ("kafka", "group_id"),
@@ -90,10 +90,10 @@ REFUSED = [
         {"files": {"admin.bearer_token_file": {"configMap": "a", "key": "a"}}},
         "files.admin.bearer_token_file: it is secret",
     ),
-    ({"terminationGracePeriodSeconds": 20}, "terminationGracePeriodSeconds: 20 s is not more than"),
+    ({"terminationGracePeriodSeconds": 20}, "terminationGracePeriodSeconds: 20 s is too short"),
     (
         {"config": {"limits": {"drain_timeout": "1m"}}, "terminationGracePeriodSeconds": 70},
-        "config.limits.drain_timeout (1m) and 10 s",
+        "terminationGracePeriodSeconds: 70 s is too short",
     ),
     (
         {"autoscaling": {"keda": {"enabled": True}, "hpa": {"enabled": True}}},
@@ -157,7 +157,7 @@ REFUSED = [
         ]
     ],
     ({"kafka": {"sasl": {"mechanism": "PLAIN"}}}, "kafka.sasl.existingSecret: name the Secret"),
-    ({"kafka": {"sasl": {"existingSecret": "a"}}}, "kafka.sasl.mechanism: say which"),
+    ({"kafka": {"sasl": {"existingSecret": "a"}}}, "kafka.sasl.mechanism: set it"),
     (
         {"kafka": {"sasl": {**SASL, "password": "a"}}},
         "kafka.sasl: either existingSecret or password",

@@ -20,7 +20,6 @@ package struct Coverage: Hashable, Sendable {
         case metadataForged
         case skippedAsSettled
         case logCut
-        case logChanged
         case logReplaced
         case commitAccepted
         case commitRefused

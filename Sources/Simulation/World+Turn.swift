@@ -143,9 +143,7 @@ extension World {
             member.engine.counts.skippedSettled > skipped
             && member.settledBefore[partition]?.contains(position) == true
         if isSkipped { coverage.note(.skippedAsSettled) }
-        if member.engine.counts.skippedSettled > skipped {
-            noteSettledSkipped(position, member.cursors[index])
-        }
+        if member.engine.counts.skippedSettled > skipped { noteHidden(position, of: partition) }
         member.cursors[index].note(isSettled: isSkipped || (isTaken && isTombstone))
         if isTaken { expectPlace(in: partition, of: member) }
         if isTaken, !isTombstone {

@@ -24,11 +24,7 @@ extension Bench {
     }
 
     static func start(_ actions: TurnDecision) -> StartPosition? {
-        wholeStart(actions)?.position
-    }
-
-    static func wholeStart(_ actions: TurnDecision) -> PartitionStart? {
-        for case .assign(let starts) in actions.group { return starts.first }
+        for case .assign(let starts) in actions.group { return starts.first?.position }
         return nil
     }
 

@@ -105,7 +105,6 @@ extension World {
             }
             cursor.cutsMet = cursor.cuts
             cursor.mark = start.after
-            cursor.lastKnown = start.lastKnown
             return cursor
         }
     }

@@ -8,8 +8,8 @@ public import Vocabulary
 ///
 /// The latest answers are counted with exponential decay, by answers and by time: an answer weighs
 /// less with every further one (a *memory* of four times `minimumAnswers`) and half after
-/// `halfLife`. So the fuse blows after a number of answers that does not depend on their rate, and
-/// a trickle over days is not a jump. The baseline is counted likewise, over `baselineMemory`
+/// `halfLife`. So above some answers a minute, the fuse blows after a number of them that does not
+/// depend on their rate, and a trickle over days is not a jump. The baseline is counted likewise, over `baselineMemory`
 /// answers, and does not change while the fuse is blown.
 public struct TokenFuse: Hashable, Sendable {
     public struct Settings: Hashable, Sendable {

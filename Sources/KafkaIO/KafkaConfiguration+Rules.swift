@@ -36,21 +36,30 @@ extension KafkaConfiguration {
         }
     }
 
-    /// A consumer that is to read larger records than the default must also fetch as much at once.
+    /// Defaults of a consumer that follow from the operator's properties.
     ///
-    /// librdkafka refuses `fetch.max.bytes` below `message.max.bytes`. `properties` are those of the
-    /// role; the last of one name counts.
-    static func fetchLimit(
+    /// A consumer that reads records larger than the default must also fetch as much at once:
+    /// librdkafka refuses `fetch.max.bytes` below `message.max.bytes`. A short session has ten
+    /// heartbeats, as the default has: one that a closed connection takes along must not be half of
+    /// them. `properties` are those of the role; the last of one name counts.
+    static func derivedDefaults(
         _ properties: [(String, String)],
         _ role: Role
     ) -> [(String, String)] {
+        guard role == .consumer else { return [] }
         let values = Dictionary(properties.map { (withoutPrefix($0.0), $0.1) }) { $1 }
-        guard role == .consumer, values["fetch.max.bytes"] == nil,
-            let limit = values["message.max.bytes"].flatMap(Int.init),
-            let usual = Self.defaults(for: role).last(where: { $0.0 == "fetch.max.bytes" }),
-            limit > (Int(usual.1) ?? 0)
-        else { return [] }
-        return [("fetch.max.bytes", "\(limit)")]
+        func number(_ name: String) -> Int? { values[name].flatMap { Int($0) } }
+        func usual(_ name: String) -> Int {
+            Self.defaults(for: role).last { $0.0 == name }.flatMap { Int($0.1) } ?? 0
+        }
+        var derived: [(String, String)] = []
+        if let limit = number("message.max.bytes"), limit > usual("fetch.max.bytes") {
+            derived.append(("fetch.max.bytes", "\(limit)"))
+        }
+        if let session = number("session.timeout.ms"), session < usual("session.timeout.ms") {
+            derived.append(("heartbeat.interval.ms", "\(max(session / 10, 1))"))
+        }
+        return derived
     }
 
     /// Behind the operator's, which these limit.

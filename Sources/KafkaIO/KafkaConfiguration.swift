@@ -41,7 +41,7 @@ import CRdkafka
         batches: Batches = .shared(maxBytes: nil)
     ) throws(KafkaError) {
         let own = Self.properties(properties, for: role)
-        var wanted = Self.defaults(for: role) + Self.fetchLimit(own, role)
+        var wanted = Self.defaults(for: role) + Self.derivedDefaults(own, role)
         if transactionalID != nil {
             wanted += Self.transactionDefaults(timeout: Self.transactionMilliseconds(own))
         }

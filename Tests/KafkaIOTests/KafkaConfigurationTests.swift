@@ -54,6 +54,30 @@ import Testing
         #expect(problem.property == property)
     }
 
+    @Test(
+        arguments: [
+            ([:], 3000),
+            (["session.timeout.ms": "6000"], 600),
+            (["consumer.session.timeout.ms": "6000"], 600),
+            (["producer.session.timeout.ms": "6000"], 3000),
+            (["session.timeout.ms": "45000"], 3000),
+            (["session.timeout.ms": "6000", "heartbeat.interval.ms": "2000"], 2000),
+        ] as [([String: String], Int)]
+    )
+    func `A short session has as many heartbeats as a long one`(
+        properties: [String: String],
+        interval: Int
+    ) throws {
+        let configuration = try KafkaConfiguration(
+            .consumer,
+            bootstrapServers: "localhost:1",
+            properties: properties
+        )
+        let lines = configuration.description.split(separator: "\n")
+        let last = lines.last { $0.hasPrefix("heartbeat.interval.ms=") }
+        #expect(last == "heartbeat.interval.ms=\(interval)")
+    }
+
     @Test func `OAUTHBEARER with the library's own tokens is refused as well`() {
         let properties = [
             "sasl.mechanism": "OAUTHBEARER", "enable.sasl.oauthbearer.unsecure.jwt": "true",

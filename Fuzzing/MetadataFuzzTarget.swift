@@ -10,14 +10,15 @@ private func take(_ input: [UInt8]) {
     guard input.count >= 2 else { return }
     let limit = Int(input[0]) * 16 + 16
     let rest = input[2...]
-    switch input[1] % 8 {
+    switch input[1] % 16 {
     case 0:
         let text = String(decoding: rest, as: UTF8.self)
         check(text, base: Offset(Int64(rest.count)), within: limit)
     case let form:
         let base = rest.prefix(8).reduce(0) { $0 << 8 | Int64($1) } & .max
         let codec = CommitMetadata.Codec.allCases[Int(form) % 3]
-        let text = sealed(rest.dropFirst(8), Offset(base), codec, hasMark: form > 3)
+        let prefix = CommitMetadata.prefix(hasMark: (form - 1) / 3 % 2 == 1, hasEnd: form > 6)
+        let text = sealed(rest.dropFirst(8), Offset(base), codec, prefix)
         check(text, base: Offset(base), within: limit)
     }
 }
@@ -29,10 +30,10 @@ private func sealed(
     _ bytes: ArraySlice<UInt8>,
     _ base: Offset,
     _ codec: CommitMetadata.Codec,
-    hasMark: Bool
+    _ prefix: [UInt8]
 ) -> String {
     let checksum = CommitMetadata.checksum(of: partition, base: base, codec: codec, bytes)
-    var text = (hasMark ? CommitMetadata.prefixWithMark : CommitMetadata.prefix) + [codec.rawValue]
+    var text = prefix + [codec.rawValue]
     Base64.url.append(bytes + CommitMetadata.littleEndian(checksum), to: &text)
     return String(decoding: text, as: UTF8.self)
 }
@@ -42,11 +43,12 @@ private func check(_ text: String, base: Offset, within limit: Int) {
     let settled = metadata.settled
     precondition(settled.base == base && settled.span < CommitMetadata.maxSpan)
     if let mark = metadata.mark { precondition(mark.offset < base) }
+    if let end = metadata.end { precondition(settled.isSettled(end.offset) && end.offset > base) }
     let written = metadata.text(for: partition)
     precondition(written.text.utf8.count <= CommitMetadata.maxCharacters)
     let read = try? CommitMetadata(written.text, base: base, of: partition)
     precondition(read?.nonce == metadata.nonce && read?.mark == metadata.mark)
-    precondition(written.isCut ? read?.settled != settled : read?.settled == settled)
+    precondition(written.cutAt == nil ? read == metadata : read?.settled != settled)
     // What is left out is what stands farthest.
     let short = metadata.text(for: partition, within: limit)
     precondition(short.text.utf8.count <= limit)
@@ -55,7 +57,9 @@ private func check(_ text: String, base: Offset, within limit: Int) {
         preconditionFailure("what fits cannot be read: \(short.text)")
     }
     precondition(part.settled.horizon <= settled.horizon)
-    precondition(short.isCut || part.settled == settled)
+    precondition(
+        short.cutAt.map { $0 == part.settled.horizon && part.end == nil } ?? (part == metadata)
+    )
 }
 
 @c(LLVMFuzzerTestOneInput)

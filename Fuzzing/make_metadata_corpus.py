@@ -1,4 +1,5 @@
-"""Writes the first inputs of the fuzzer of commit metadata: one of each codec, with and without a mark.
+"""Writes the first inputs of the fuzzer of commit metadata: one of each codec, with and without a mark
+and an end.
 
 python3 make_metadata_corpus.py FOLDER
 """
@@ -8,7 +9,7 @@ import sys
 
 LIMIT, TEXT = b"\xff", b"\x00"
 BASE = (1_000_000).to_bytes(8, "big")
-NONCE, MARK = b"\1\2\3\4", b"\5\6\7\x08\x01"
+NONCE, MARK, END = b"\1\2\3\4", b"\5\6\7\x08\x01", b"\x09\x0a\x0b\x0c"
 # By the codec's place among the three: what stands behind the span.
 BODIES = {
     "distances": (0, b"\x09" + b"\x02\x00\x03"),
@@ -17,16 +18,20 @@ BODIES = {
 }
 INPUTS = {
     "nothing": TEXT,
-    "foreign": TEXT + b"p3D" + b"A" * 16,
+    "foreign": TEXT + b"p5D" + b"A" * 16,
     "no-base64": TEXT + b"p1D====",
     "unsealed": TEXT + b"p1DAAAAAAAAAAAAAAAA",
     "empty": b"\x03" + BASE + NONCE + b"\x00",
     "wide": b"\x03" + BASE + NONCE + b"\xff\xff\x7f" + b"\xfe\xff\x7f",
+    "end-of-nothing": b"\x09" + BASE + NONCE + END + b"\x00",
 }
 for name, (place, body) in BODIES.items():
-    # 3, 1 and 2 are the forms without a mark, 6, 4 and 5 those with one.
-    INPUTS[name] = bytes([place or 3]) + BASE + NONCE + body
-    INPUTS[f"{name}-marked"] = bytes([(place or 3) + 3]) + BASE + NONCE + MARK + body
+    # 3, 1 and 2 are the forms without either; those with a mark, an end and both follow.
+    for number, (suffix, records) in enumerate(
+        [("", b""), ("-marked", MARK), ("-ended", END), ("-both", MARK + END)]
+    ):
+        form = (place or 3) + 3 * number
+        INPUTS[name + suffix] = bytes([form]) + BASE + NONCE + records + body
 
 folder = pathlib.Path(sys.argv[1])
 folder.mkdir(parents=True, exist_ok=True)

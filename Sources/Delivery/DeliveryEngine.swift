@@ -698,6 +698,22 @@ public struct DeliveryEngine: Sendable {
         assignment.partitionRestarted(partition)
     }
 
+    /// The partition is read from `start` on, and what is known of records from there on is of others:
+    /// a start's `lastKnown` is gone, or another one stands in its place.
+    ///
+    /// - Returns: the metadata, which is forgotten.
+    @discardableResult
+    public mutating func partitionChanged(
+        _ partition: PartitionID,
+        from start: Offset
+    ) -> IgnoredMetadata {
+        log?.note(.partitionChanged) {
+            $0.write(partition)
+            $0.write(start)
+        }
+        return assignment.partitionChanged(partition, from: start)
+    }
+
     /// Kafka does not have the next offset.
     ///
     /// - Parameters:

@@ -9,7 +9,7 @@ extension Consumer {
         case RD_KAFKA_EVENT_OFFSET_COMMIT: return [.commitFinished(commitResults(of: event))]
         case RD_KAFKA_EVENT_ERROR where event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF:
             guard wantsEnds, let place = event.place, let end = place.offset else { return [] }
-            return endReached(reader.intern(place.partition), end)
+            return endReached(reader.intern(place.partition), end, now)
         case RD_KAFKA_EVENT_ERROR:
             guard let error = client.error(of: event) else { return [] }
             guard let place = event.place, !error.isFatal else { return [.failed(error)] }

@@ -148,6 +148,9 @@ public final class Consumer {
             }
             switch checks.isEmpty ? .deliver : check(record) {
             case .skip: continue
+            case .intact: readFromStart(record.partition, now)
+            case .changed:
+                guard take(changed(record.partition, now)) else { break events }
             case .replaced: guard take(.partitionReplaced(record.partition)) else { break events }
             case .deliver:
                 if hasRelapses { restarts.recordArrived(record.partition) }
@@ -177,15 +180,13 @@ public final class Consumer {
 
     /// Answers `partitionsAssigned`; records flow from these positions on.
     ///
-    /// Where another record is found in the place of a start's mark, `partitionReplaced` comes, and
-    /// nothing of the partition until `restart`.
+    /// Where the record is not found that a start says was the last known one, `partitionChanged`
+    /// comes first. Where another one is found in the place of that before the start,
+    /// `partitionReplaced` comes, and nothing of the partition until `restart`.
     public func assign(_ starts: [PartitionStart]) throws(KafkaError) {
         // The offer may have been taken back in the same batch of events.
         guard phase == .offered else { return }
-        for start in starts {
-            guard case .at(let offset) = start.position else { continue }
-            checks[start.partition] = start.after.map { ResumeCheck($0, start: offset) }
-        }
+        for start in starts { checks[start.partition] = ResumeCheck(start) }
         // What an offer has replaced may be paused.
         resume(Array(paused))
         try replaceAssignment(starts.map { ($0.partition, $0.position) })
@@ -335,14 +336,10 @@ public final class Consumer {
         pause(stopped)
     }
 
-    /// What a log that seemed to end early had in the place of the mark was not seen.
     private func restartCheck(of partition: PartitionID, from start: StartPosition) {
         earlyEnds[partition] = nil
-        if let check = checks[partition], check.isSilent, start == .at(check.start) {
-            checks[partition] = ResumeCheck(check.mark, start: check.start)
-        } else {
-            checks[partition] = nil
-        }
+        let check = checks[partition]
+        checks[partition] = check.flatMap { start == .at($0.start) ? $0.restarted() : nil }
     }
 
     /// The partition's oldest offset and the next one to be written, as last heard of.
@@ -377,7 +374,7 @@ public final class Consumer {
             let check = checks[partition].flatMap { start == .at($0.start) ? $0 : nil }
             list.append(
                 reader.partitions[partition],
-                offset: check?.mark.offset.rawValue ?? start.libraryOffset
+                offset: check?.readsFrom.rawValue ?? start.libraryOffset
             )
         }
         let code = unsafe rd_kafka_assign(client.raw, list.raw)
@@ -390,6 +387,27 @@ public final class Consumer {
         let verdict = checks[record.partition]?.recordArrived(record) ?? .deliver
         if verdict == .deliver { checks[record.partition] = nil }
         return verdict
+    }
+
+    private func changed(_ partition: PartitionID, _ now: Instant) -> ConsumerEvent {
+        let start = readFromStart(partition, now)
+        return .partitionChanged(partition, from: start)
+    }
+
+    /// The last known record was looked at.
+    ///
+    /// Not by a seek: a restart keeps the calls to the library apart, and does what a failed partition
+    /// needs, too.
+    @discardableResult
+    private func readFromStart(_ partition: PartitionID, _ now: Instant) -> Offset {
+        guard let check = checks[partition] else { preconditionFailure("only a check ends so") }
+        restart(partition, from: .at(check.start), now: now)
+        return check.start
+    }
+
+    private func lastKnownMissing(_ partition: PartitionID, _ now: Instant) -> ConsumerEvent {
+        checks[partition]?.lastKnownMissing()
+        return changed(partition, now)
     }
 
     /// What an empty queue means.
@@ -420,6 +438,7 @@ public final class Consumer {
         _ now: Instant
     ) -> [ConsumerEvent] {
         if error.code == .offsetOutOfReach, let check = checks[partition] {
+            if check.looksForLastKnown { return [lastKnownMissing(partition, now)] }
             // Retention has deleted the record before its start, so there is nothing to compare.
             restart(partition, from: .at(check.start), now: now)
             return []
@@ -428,9 +447,12 @@ public final class Consumer {
     }
 
     /// All was read that the partition holds: what has delivered nothing continues from there.
-    func endReached(_ partition: PartitionID, _ end: Offset) -> [ConsumerEvent] {
+    func endReached(_ partition: PartitionID, _ end: Offset, _ now: Instant) -> [ConsumerEvent] {
         guard phase == .assigned, starts[partition] != nil else { return [] }
-        if let check = checks[partition] { return endReached(partition, end, before: check) }
+        if let check = checks[partition] {
+            return check.looksForLastKnown
+                ? [lastKnownMissing(partition, now)] : endReached(partition, end, before: check)
+        }
         guard reportsPartitionEnds else { return [] }
         starts[partition] = .at(end)
         return [.endReached(partition, end)]

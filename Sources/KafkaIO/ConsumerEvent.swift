@@ -62,6 +62,9 @@ public enum ConsumerEvent: Sendable {
     /// The partition is not the one that its start belongs to: the topic was recreated. Nothing of
     /// it is delivered until `restart` or the next assignment.
     case partitionReplaced(PartitionID)
+    /// A start's `lastKnown` is gone, or another record stands in its place: the partition is read from
+    /// this offset on, and all records from there may be others than those that were known.
+    case partitionChanged(PartitionID, from: Offset)
     /// The answer to `findLog`.
     case logFound(FoundLog)
     /// A partition's leader did not answer; it is asked again.

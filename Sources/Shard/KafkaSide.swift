@@ -157,6 +157,9 @@ package struct KafkaSide: ~Copyable {
             report.news.append(.partitionReplaced(partition, position: position))
             engine.partitionRestarted(partition)
             consumer.restart(partition, from: .beginning, now: now.instant)
+        case .partitionChanged(let partition, let start):
+            let ignored = engine.partitionChanged(partition, from: start)
+            report.news.append(.metadataIgnored(ignored))
         case .logFound(let found): logFound(found, &engine, now.instant, &report.news)
         case .logNotFound(let partition, let error):
             report.news.append(.logUnknown(partition, error))

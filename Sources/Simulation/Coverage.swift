@@ -20,6 +20,7 @@ package struct Coverage: Hashable, Sendable {
         case metadataForged
         case skippedAsSettled
         case logCut
+        case logChanged
         case logReplaced
         case commitAccepted
         case commitRefused

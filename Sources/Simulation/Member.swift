@@ -127,8 +127,12 @@ final class Member {
         var cutsMet = 0
         /// The record before its start, until something was read.
         var mark: RecordMark?
+        /// The last record that its member knows something of, until that was compared.
+        var lastKnown: RecordMark?
         /// The log ends before its position, and its leader is asked where.
         var isLost = false
+        /// The log was cut and filled again beyond its position before it looked.
+        var isOvertaken = false
         /// When it restarted within the same assignment.
         var restartedAt: Instant?
     }

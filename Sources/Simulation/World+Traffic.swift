@@ -29,7 +29,10 @@ extension World {
         defer { planNextEvent() }
         let source = pickSource()
         let choices = partitionsOfSource[source]
-        let partition = choices[dice[.traffic].number(below: choices.count)]
+        appendEvent(of: source, to: choices[dice[.traffic].number(below: choices.count)])
+    }
+
+    mutating func appendEvent(of source: Int, to partition: Int) {
         if strikes(plan.chances.gap, .traffic) {
             coverage.note(.gapInLog)
             kafka.partitions[partition].entries.append(.init(event: nil, isResolved: true))

@@ -143,7 +143,9 @@ extension World {
             member.engine.counts.skippedSettled > skipped
             && member.settledBefore[partition]?.contains(position) == true
         if isSkipped { coverage.note(.skippedAsSettled) }
-        if member.engine.counts.skippedSettled > skipped { noteHidden(position, of: partition) }
+        if member.engine.counts.skippedSettled > skipped {
+            noteSettledSkipped(position, member.cursors[index])
+        }
         member.cursors[index].note(isSettled: isSkipped || (isTaken && isTombstone))
         if isTaken { expectPlace(in: partition, of: member) }
         if isTaken, !isTombstone {

@@ -129,6 +129,51 @@ import Vocabulary
         #expect(bench.engine.counts.skippedSettled == 0)
     }
 
+    // MARK: A log that was cut and filled again
+
+    @Test func `what the metadata calls settled is new once its last record is another one`() throws
+    {
+        let (_, _, commit) = try committed()
+        for isChanged in [false, true] {
+            var bench = try Bench(isAssigned: false, seed: 2)
+            let begun = try #require(Bench.wholeStart(bench.partitionComes(with: commit)))
+            #expect(begun.position == .at(Offset(4)))
+            #expect(begun.after?.offset == Offset(3))
+            #expect(begun.lastKnown?.offset == Offset(9))
+            let connection = ConnectionID(rawValue: 1)
+            bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
+            bench.engine.endSeen(Bench.partition, Offset(20))
+            if isChanged {
+                let ignored = bench.engine.partitionChanged(Bench.partition, from: Offset(4))
+                #expect(ignored.problem == .replaced)
+                #expect(bench.engine.position(of: Bench.partition) == Offset(4))
+                let commits = Bench.commits(bench.turn(after: .seconds(1)))
+                #expect(commits.map(\.offset) == [Offset(4)], "the map is gone from Kafka, too")
+            }
+            var sent: [Int64] = []
+            for offset: Int64 in 4..<12 {
+                guard let id = Bench.sent(try bench.arrive(offset)) else { continue }
+                _ = bench.finish(id)
+                sent.append(offset)
+            }
+            #expect(sent == (isChanged ? Array(4..<12) : [4, 10, 11]))
+        }
+    }
+
+    @Test func `what is remembered is new once its last record is another one`() throws {
+        var (bench, stuck, commit) = try committed()
+        // It waits for another attempt, and is let go.
+        bench.engine.responseArrived(APNsAnswer(status: 503), for: stuck, now: bench.now)
+        let begun = try #require(Bench.wholeStart(bench.partitionReturns(with: commit)))
+        #expect(begun.position == .at(Offset(4)))
+        #expect(begun.lastKnown?.offset == Offset(9))
+        bench.engine.partitionChanged(Bench.partition, from: Offset(4))
+        for offset: Int64 in 4..<10 {
+            _ = bench.finish(try #require(Bench.sent(try bench.arrive(offset)), "\(offset)"))
+        }
+        #expect(bench.engine.counts.skippedSettled == 0)
+    }
+
     @Test func `an offset that Kafka has changes nothing`() throws {
         var (bench, stuck, _) = try committed()
         let lost = bench.engine.offsetLost(

@@ -80,6 +80,152 @@ extension OffsetLedger {
         #expect(said.mark == expected)
     }
 
+    // MARK: The last settled record
+
+    /// Each record's fingerprint is its offset.
+    private func ledger(
+        of arrivals: [Int64],
+        settling settled: [Int64] = []
+    ) throws -> OffsetLedger {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        for offset in arrivals {
+            let admission = ledger.recordArrived(Offset(offset), fingerprint: UInt32(offset))
+            guard case .taken(let entry) = admission else {
+                throw OffsetLedger.NotTaken(offset: offset)
+            }
+            if settled.contains(offset) { ledger.settle(entry) }
+        }
+        return ledger
+    }
+
+    private func metadata(
+        of ledger: inout OffsetLedger,
+        within limit: Int = CommitMetadata.maxCharacters
+    ) throws -> CommitMetadata {
+        let request = ledger.commitRequested(by: 1, for: partition, within: limit)
+        let commit = try #require(request)
+        return try CommitMetadata(commit.metadata, base: commit.offset, of: partition)
+    }
+
+    private static func mark(_ offset: Int64) -> RecordMark {
+        RecordMark(offset: Offset(offset), fingerprint: UInt32(offset))
+    }
+
+    @Test(
+        arguments: [
+            (arrivals: [5, 6, 7], settled: [], end: nil),
+            (arrivals: [5, 6, 7], settled: [5, 6, 7], end: nil),
+            (arrivals: [5, 6, 7], settled: [5], end: nil),
+            (arrivals: [5, 6, 7], settled: [6], end: 6),
+            (arrivals: [5, 6, 7, 8], settled: [6, 8], end: 8),
+            (arrivals: [5, 6, 7, 8, 9], settled: [6, 7], end: 7),
+            // Nothing is known of what has no record, and no record proves it.
+            (arrivals: [5, 6, 9], settled: [6], end: 6),
+            (arrivals: [5, 9], settled: [], end: nil),
+            (arrivals: [5, 9], settled: [9], end: 9),
+        ] as [([Int64], [Int64], Int64?)]
+    )
+    func `a commit names the last settled record`(
+        arrivals: [Int64],
+        settled: [Int64],
+        end: Int64?
+    ) throws {
+        var ledger = try ledger(of: arrivals, settling: settled)
+        let metadata = try metadata(of: &ledger)
+        #expect(metadata.end == end.map(Self.mark))
+        #expect(
+            metadata.settled.horizon.rawValue == end.map { $0 + 1 }
+                ?? metadata.settled.base.rawValue
+        )
+    }
+
+    @Test func `what does not fit is cut off behind a settled record`() throws {
+        let all = Array<Int64>(0...2000)
+        var ledger = try ledger(of: all, settling: all.filter { $0 % 3 > 0 })
+        var last: Int64 = 2001
+        for limit in [4096, 300, 100, 30] {
+            let metadata = try metadata(of: &ledger, within: limit)
+            let end = try #require(metadata.end, "\(limit)")
+            #expect(end == Self.mark(end.offset.rawValue) && end.offset.rawValue % 3 == 2)
+            #expect(end.offset.rawValue < last)
+            last = end.offset.rawValue
+            #expect(ledger.isFull(wasFull: false) == (limit < 4096))
+        }
+    }
+
+    @Test func `the next owner names it until it has read past it`() throws {
+        var ledger = try ledger(of: [5, 6, 7, 8, 9], settling: [6, 8])
+        let metadata = try metadata(of: &ledger)
+        var next = OffsetLedger(epoch: AssignmentEpoch(), restored: metadata)
+        _ = next.endSeen(Offset(20))
+        var ends: [RecordMark?] = []
+        for offset in Int64(5)...9 {
+            if case .taken(let entry) = next.recordArrived(
+                Offset(offset),
+                fingerprint: UInt32(offset)
+            ),
+                offset == 9
+            {
+                next.settle(entry)
+            }
+            ends.append(try self.metadata(of: &next).end)
+        }
+        #expect(ends == [8, 8, 8, 8, 9].map(Self.mark))
+    }
+
+    @Test func `an older version's map stays without one until it was read`() throws {
+        let settled = try #require(
+            SettledOffsets(base: Offset(5), incomplete: [5..<6], horizon: Offset(8))
+        )
+        let old = CommitMetadata(nonce: 1, settled: settled)
+        var ledger = OffsetLedger(epoch: AssignmentEpoch(), restored: old)
+        _ = ledger.endSeen(Offset(20))
+        var said: [CommitMetadata] = []
+        for offset in Int64(5)...7 {
+            _ = ledger.recordArrived(Offset(offset), fingerprint: UInt32(offset))
+            said.append(try metadata(of: &ledger))
+        }
+        #expect(said.map(\.settled.horizon) == [8, 8, 8].map { Offset($0) })
+        #expect(said.map(\.end) == [nil, nil, Self.mark(7)])
+    }
+
+    @Test func `all that is settled ahead moves the offset, and its last record stands before it`()
+        throws
+    {
+        var ledger = try ledger(of: [5, 6, 7], settling: [6, 7])
+        var next = OffsetLedger(
+            epoch: AssignmentEpoch(),
+            restored: try metadata(of: &ledger)
+        )
+        _ = next.endSeen(Offset(8))
+        next.settle(try next.take(5))
+        let metadata = try metadata(of: &next)
+        #expect(metadata.settled == SettledOffsets(base: Offset(8)))
+        #expect(metadata.mark == Self.mark(7))
+    }
+
+    @Test func `of a log that was cut the last record is not known`() throws {
+        var ledger = try ledger(of: [5, 6, 7, 8], settling: [6, 7, 8])
+        ledger.cut(at: Offset(7))
+        let metadata = try metadata(of: &ledger)
+        #expect(metadata.settled.horizon == Offset(7))
+        #expect(metadata.end == nil)
+        let admission = ledger.recordArrived(Offset(7), fingerprint: 77)
+        guard case .taken(let entry) = admission else { throw OffsetLedger.NotTaken(offset: 7) }
+        ledger.settle(entry)
+        let next = try self.metadata(of: &ledger)
+        #expect(next.end == RecordMark(offset: Offset(7), fingerprint: 77))
+    }
+
+    @Test func `a partition that comes back names the last record that it remembers`() throws {
+        var ledger = try ledger(of: [5, 6, 7])
+        #expect(ledger.lastKnown == nil, "it goes on behind all of them")
+        let entry = try ledger.take(8)
+        ledger.letGo(entry)
+        _ = ledger.recordArrived(Offset(9), fingerprint: 9)
+        #expect(ledger.lastKnown == Self.mark(9))
+    }
+
     @Test func `a gap counts as settled once a record behind it has come`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         _ = try ledger.take(5)

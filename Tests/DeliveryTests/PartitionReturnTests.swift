@@ -24,7 +24,11 @@ extension Bench {
     }
 
     static func start(_ actions: TurnDecision) -> StartPosition? {
-        for case .assign(let starts) in actions.group { return starts.first?.position }
+        wholeStart(actions)?.position
+    }
+
+    static func wholeStart(_ actions: TurnDecision) -> PartitionStart? {
+        for case .assign(let starts) in actions.group { return starts.first }
         return nil
     }
 

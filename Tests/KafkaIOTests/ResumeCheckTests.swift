@@ -59,7 +59,99 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `a record that is gone does not keep the partition from continuing`() throws {
+    // MARK: The last known record
+
+    /// What became of the record that a member says is the last that it knows, of ten from the third
+    /// on; and where it is read from, if not all is as it was.
+    @Test(
+        arguments: [
+            ("it is there", known: 7, isOther: false, hasMark: true, changedFrom: nil),
+            ("there it is, and nothing else is known", known: 7, false, hasMark: false, nil),
+            ("another one is there", known: 7, isOther: true, hasMark: true, changedFrom: 2),
+            ("another one, and nothing else is known", known: 7, true, hasMark: false, 3),
+            ("the log ends there", known: 10, isOther: true, hasMark: true, changedFrom: 2),
+            ("the log ends before", known: 15, isOther: true, hasMark: true, changedFrom: 2),
+        ] as [(String, Int64, Bool, Bool, Int64?)]
+    )
+    func `the last known record is looked at first`(
+        name: String,
+        known: Int64,
+        isOther: Bool,
+        hasMark: Bool,
+        changedFrom: Int64?
+    ) throws {
+        let topic = try SharedCluster.freshTopic()
+        let records = try Self.records(of: topic)
+        let member = try Member(group: topic.name, topic: topic)
+        member.start = { _ in .at(Offset(3)) }
+        // The one between is read, too, where not all is as it was.
+        if hasMark {
+            let mark = RecordMark(offset: Offset(1), fingerprint: records[1].fingerprint)
+            member.marks = [Self.partition: mark]
+        }
+        let fingerprint = isOther ? 7 : records[Int(known)].fingerprint
+        let last = RecordMark(offset: Offset(known), fingerprint: fingerprint)
+        member.lastKnown = [Self.partition: last]
+        try member.turn { member.consumer.nextDeadline != nil }
+        #expect(member.records.isEmpty && member.partitionFailures.isEmpty)
+        #expect(member.changed == (changedFrom.map { [Offset($0)] } ?? []))
+        try member.settleRestarts()
+        try member.turn { member.records.last?.offset == Offset(9) }
+        #expect(member.records.map(\.offset.rawValue) == Array((changedFrom ?? 3)..<10))
+        #expect(member.replaced.isEmpty && member.changed.count == (changedFrom == nil ? 0 : 1))
+        try member.close()
+    }
+
+    @Test func `a log that is another one altogether is told of twice`() throws {
+        let topic = try SharedCluster.freshTopic()
+        _ = try Self.records(of: topic)
+        let member = try Self.member(
+            topic,
+            at: 5,
+            after: RecordMark(offset: Offset(4), fingerprint: 7)
+        )
+        member.lastKnown = [Self.partition: RecordMark(offset: Offset(8), fingerprint: 7)]
+        try member.turn { !member.changed.isEmpty }
+        try member.settleRestarts()
+        try member.turn { !member.replaced.isEmpty }
+        #expect(member.changed == [Offset(5)])
+        #expect(member.records.isEmpty)
+        try member.close()
+    }
+
+    @Test func `a restart of another partition does not disturb the check`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 2)
+        try Source().fill(topic, count: 60, size: 100)
+        let reader = try Member(group: "\(topic)-before", topic: topic)
+        try reader.turn { reader.records.count == 60 }
+        try reader.close()
+        let member = try Member(group: topic.name, topic: topic)
+        let name = TopicPartition(topic: topic, partition: 0)
+        let all = reader.records.filter { reader.consumer.name(of: $0.partition) == name }
+        let last = try #require(all.last)
+        member.answersAssignments = false
+        try member.turn { !member.assigned.isEmpty }
+        let checked = try #require(member.assigned.first { member.consumer.name(of: $0) == name })
+        let other = try #require(member.assigned.first { $0 != checked })
+        let mark = RecordMark(offset: last.offset, fingerprint: last.fingerprint)
+        try member.consumer.assign([
+            PartitionStart(partition: checked, position: .at(Offset(2)), lastKnown: mark),
+            PartitionStart(partition: other, position: .beginning),
+        ])
+        try member.restart([other: .beginning])
+        try member.turn { member.consumer.nextDeadline != nil }
+        #expect(!member.records.contains { $0.partition == checked })
+        try member.settleRestarts()
+        try member.turn {
+            member.records.count { $0.partition == checked } == all.count - 2
+        }
+        let offsets = member.records.filter { $0.partition == checked }.map(\.offset.rawValue)
+        #expect(offsets == Array(2..<Int64(all.count)))
+        #expect(member.changed.isEmpty)
+        try member.close()
+    }
+
+    @Test func `a record that is gone does not keep the partition from going on`() throws {
         let topic = try SharedCluster.freshTopic()
         _ = try Self.records(of: topic)
         let mark = RecordMark(offset: Offset(1000), fingerprint: 7)

@@ -81,6 +81,8 @@ final class Member {
     var start: (PartitionID) -> StartPosition = { _ in .beginning }
     /// Records that stand before the starts.
     var marks: [PartitionID: RecordMark] = [:]
+    /// The last ones that something is known of.
+    var lastKnown: [PartitionID: RecordMark] = [:]
     var answersAssignments = true
     var answersRevocations = true
     /// Everything but records, statistics and logs.
@@ -97,6 +99,7 @@ final class Member {
     var stored: [Result<[PartitionID: Result<CommittedPosition?, KafkaError>], KafkaError>] = []
     var failures: [KafkaError] = []
     var replaced: [PartitionID] = []
+    var changed: [Offset] = []
     var found: [FoundLog] = []
     var notFound: [KafkaError] = []
     var partitionFailures: [(partition: PartitionID, error: KafkaError, at: Offset?)] = []
@@ -161,9 +164,14 @@ final class Member {
         try KafkaIOTests.turn(wakeup, limit: limit, until: isDone) { try poll() }
     }
 
-    /// Restarts partitions in one, and lets the time pass that the library takes for it.
+    /// Restarts partitions in one.
     func restart(_ starts: [PartitionID: StartPosition]) throws {
         for (partition, start) in starts { consumer.restart(partition, from: start, now: now) }
+        try settleRestarts()
+    }
+
+    /// Carries them out, and lets the time pass that the library takes for it.
+    func settleRestarts() throws {
         try carryOutRestarts()
         now = now + .seconds(1)
     }
@@ -189,7 +197,12 @@ final class Member {
             if answersAssignments {
                 try consumer.assign(
                     partitions.map {
-                        PartitionStart(partition: $0, position: start($0), after: marks[$0])
+                        PartitionStart(
+                            partition: $0,
+                            position: start($0),
+                            after: marks[$0],
+                            lastKnown: lastKnown[$0]
+                        )
                     }
                 )
             }
@@ -202,6 +215,7 @@ final class Member {
         case .partitionFailed(let partition, let error, let offset):
             partitionFailures.append((partition, error, offset))
         case .partitionReplaced(let partition): replaced.append(partition)
+        case .partitionChanged(_, let start): changed.append(start)
         case .logFound(let log): found.append(log)
         case .logNotFound(_, let error): notFound.append(error)
         case .logged(let line): logs.append(line)

@@ -123,18 +123,22 @@ MUTATIONS = [
     ),
     Mutation(
         "call what a log has lost settled, once other records stand there",
-        [statements(ASSIGNMENT, "            ledgers.cut(partition, at: start)\n")],
+        [statements(ASSIGNMENT, "        ledgers.cut(partition, at: start)\n")],
     ),
     Mutation(
         "forget what is in hand of a log that was cut",
         [
             statements(
                 ASSIGNMENT,
-                "            ledgers.cut(partition, at: start)\n",
-                "            ledgers.restarted(partition)\n"
-                "            ledgers.began(partition, at: start)\n",
+                "        ledgers.cut(partition, at: start)\n",
+                "        ledgers.restarted(partition)\n"
+                "        ledgers.began(partition, at: start)\n",
             )
         ],
+    ),
+    Mutation(
+        "believe commit metadata whatever record stands at its end",
+        [expression(LEDGERS, "metadata?.end", "nil")],
     ),
     Mutation(
         "send an event however old it is",

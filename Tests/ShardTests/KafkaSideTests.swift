@@ -66,6 +66,7 @@ import Vocabulary
                 ["commitMetadataRefused", "commitFinished"]
             ),
             (.partitionFailed(partition, PartsBench.noKafka, at: nil), ["partitionUnreadable"]),
+            (.partitionChanged(partition, from: Offset(0)), ["metadataIgnored"]),
             (.logNotFound(partition, PartsBench.noKafka), ["logUnknown"]),
             (.logFound(FoundLog(partition, missing: Offset(9), log: 2..<5)), ["offsetLost"]),
             // Its leader is to be asked: there is nothing to tell yet.

@@ -1,5 +1,6 @@
 """Apache Kafka loses a log's last records: nothing of the rest is sent again, nothing new is lost."""
 
+import base64
 import json
 
 import pytest
@@ -9,7 +10,9 @@ from harness.events import new_event, record
 
 pytestmark = pytest.mark.takes(30)
 CUT = "the log ends before the next offset; reading continues at the log's end"
+IGNORED = "commit metadata ignored; events after the committed offset may be sent again"
 OLD, NEW = 40, 5
+STUCK = "57ac"
 
 
 @pytest.mark.parametrize("is_transactional", [False, True], ids=["plain", "transactional"])
@@ -49,3 +52,52 @@ def test_a_log_that_ends_early_is_gone_on_with(
     ids = [json.loads(message.value())["event_id"] for message in told]
     assert len(ids) == len(set(ids)) == OLD + NEW
     assert len(simulator.requests()) == OLD + NEW
+
+
+@pytest.mark.parametrize("is_transactional", [False, True], ids=["plain", "transactional"])
+def test_a_log_that_is_filled_again_before_its_next_reader_hides_nothing(
+    fragile_apache, benches, simulators, is_transactional
+):
+    """New records stand where the commit metadata says that all is settled."""
+    slow = {"prefix": STUCK, "is": "ok", "delay_ms": 10_000}
+    bench, simulator = benches(fragile_apache.kafka, 1), simulators({"rules": [slow]})
+    settings = bench.configuration(simulator, results={"transactional": is_transactional})
+    # A connection has one stream until the first answer: it must not be a slow one.
+    bench.produce([record(new_event())])
+    first = bench.start(settings).wait_until_ready()
+    bench.wait_for_outcomes(1, service=first)
+    bench.produce([record(new_event(device_token=f"{STUCK}{0:060x}"))])
+    # In batches of their own, which is what a log loses.
+    for _ in range(OLD - 2):
+        bench.produce([record(new_event())])
+    eventually(lambda: span_of(bench) == OLD - 1, 60, first.child.told)
+    first.child.kill()
+    fragile_apache.broker.crash()
+    fragile_apache.broker.cut(bench.topics.source, 0, OLD // 2)
+    fragile_apache.broker.start_again()
+    eventually(
+        lambda: bench.kafka.ends(bench.topics.source) == {0: OLD // 2}, 60, "a log that is cut"
+    )
+    new = [new_event() for _ in range(OLD)]
+    written = bench.produce([record(event) for event in new])
+    assert written[0].offset == OLD // 2
+    second = bench.start(settings)
+    bench.wait_until_settled(service=second)
+    [line] = second.log_lines(IGNORED)
+    assert line["problem"] == "replaced"
+    second.drain()
+    told = bench.kafka.read_committed(bench.topics.results)
+    ids = {json.loads(message.value())["event_id"] for message in told}
+    # What the log still has of the settled ones is sent again: nobody knows where it was cut.
+    assert {event["id"] for event in new} <= ids
+    assert len(ids) == OLD + len(new)
+
+
+def span_of(bench):
+    """How many offsets from the committed one on the metadata speaks of, with both its records."""
+    [text] = bench.kafka.committed_metadata(bench.group, bench.topics.source).values()
+    if not text.startswith("p4"):
+        return 0
+    payload = base64.urlsafe_b64decode(text[3:] + "=" * (-(len(text) - 3) % 4))
+    nonce, mark, end = 4, 5, 4
+    return payload[nonce + mark + end]

@@ -188,7 +188,12 @@ public struct Assignment: Sendable {
                 case (nil, nil): .stored
                 }
             starts.append(
-                PartitionStart(partition: partition, position: position, after: begun.after)
+                PartitionStart(
+                    partition: partition,
+                    position: position,
+                    after: begun.after,
+                    lastKnown: begun.lastKnown
+                )
             )
         }
         for partition in partitions { reviewHeldBack(partition) }
@@ -271,6 +276,23 @@ public struct Assignment: Sendable {
         startOffsets[partition] = nil
     }
 
+    /// The last record that something is known of is gone, or another one, so the log may have been
+    /// cut anywhere behind `start`: what is read from there on is new.
+    mutating func partitionChanged(
+        _ partition: PartitionID,
+        from start: Offset
+    ) -> IgnoredMetadata {
+        goOn(partition, atCut: start)
+        return IgnoredMetadata(partition: partition, problem: .replaced)
+    }
+
+    private mutating func goOn(_ partition: PartitionID, atCut start: Offset) {
+        ledgers.cut(partition, at: start)
+        startOffsets[partition] = start
+        isDirty = true
+        reviewHeldBack(partition)
+    }
+
     /// Kafka does not have the next offset.
     ///
     /// The place is kept at once, or the next owner would look for another one. What was settled of
@@ -284,14 +306,11 @@ public struct Assignment: Sendable {
         let lost = LostOffset(offset, in: log, oldestBefore: oldestBefore, offsetLost)
         guard lost.cause != .none, case .at(let start) = lost.start else { return lost }
         if lost.cause == .cut, start.rawValue == log.upperBound {
-            ledgers.cut(partition, at: start)
-            startOffsets[partition] = start
-            isDirty = true
+            goOn(partition, atCut: start)
         } else {
             partitionRestarted(partition)
             began(partition, at: start)
         }
-        reviewHeldBack(partition)
         return lost
     }
 

@@ -1,13 +1,14 @@
 public import Vocabulary
 
 /// What is in the metadata of a committed offset: who wrote it, which offsets past the committed
-/// one are settled, and which record is before it.
+/// one are settled, and which records are before it and at the end of what is settled.
 ///
 /// ```
 /// text    = version codec base64url(payload), without padding; at most 4,096 characters
-/// version = "p1", or "p2" with a mark
-/// payload = nonce (4)  [mark]  span (varint)  body  crc32c (4); integers are little-endian
+/// version = "p1", "p2" with a mark, "p3" with an end, "p4" with both
+/// payload = nonce (4)  [mark]  [end]  span (varint)  body  crc32c (4); integers are little-endian
 /// mark    = fingerprint (4)  committed offset - the record's (varint, 1 at least)
+/// end     = fingerprint (4) of the last settled record, which is the last of the span
 /// codec D = one varint for each incomplete offset after the base: the settled ones before it
 /// codec R = pairs of varints: length of an incomplete run - 1, length of the settled run after it
 /// codec B = span - 1 bits for the offsets after the base, lowest bit first; 1 is settled
@@ -29,6 +30,8 @@ public struct CommitMetadata: Hashable, Sendable {
         case notCanonical
         /// Has offsets that the partition does not have.
         case beyondEnd
+        /// Speaks of records that are gone, or that others have replaced.
+        case replaced
     }
 
     enum Codec: UInt8, CaseIterable {
@@ -45,21 +48,34 @@ public struct CommitMetadata: Hashable, Sendable {
     /// the 128 gaps of 16,384 settled offsets or more that a span has room for.
     public static let incompletesThatFit = 1400
     /// This many offsets fit in any pattern: codec B.
-    public static let offsetsThatFit: Int64 = 24_400
+    public static let offsetsThatFit: Int64 = 24_300
 
-    /// "p1" and "p2".
-    static let prefix: [UInt8] = [0x70, 0x31]
-    static let prefixWithMark: [UInt8] = [0x70, 0x32]
+    static let prefixByteCount = 2
     static let fixedByteCount = 8
+    private static let fingerprintByteCount = 4
+
+    /// "p1" to "p4".
+    static func prefix(hasMark: Bool, hasEnd: Bool) -> [UInt8] {
+        [0x70, 0x31 + (hasMark ? 1 : 0) + (hasEnd ? 2 : 0)]
+    }
 
     /// Random for each engine: distinguishes its own commits from others'.
     public let nonce: UInt32
     public let settled: SettledOffsets
     /// The last record that was read before the committed offset, if it is known.
     public let mark: RecordMark?
+    /// The last settled record past the committed offset; nil: there is none, or an earlier version
+    /// wrote this, which did not name it.
+    public let end: RecordMark?
 
-    /// A mark so far back that its distance takes four bytes is left out.
-    public init(nonce: UInt32, settled: SettledOffsets, mark: RecordMark? = nil) {
+    /// A mark so far back that its distance takes four bytes is left out; an `end` stands
+    /// at the last settled offset.
+    public init(
+        nonce: UInt32,
+        settled: SettledOffsets,
+        mark: RecordMark? = nil,
+        end: RecordMark? = nil
+    ) {
         self.nonce = nonce
         self.settled = settled
         self.mark = mark.flatMap { mark in
@@ -67,6 +83,11 @@ public struct CommitMetadata: Hashable, Sendable {
             precondition(distance > 0, "a mark stands before the committed offset")
             return distance < Self.maxSpan ? mark : nil
         }
+        precondition(
+            end.map { settled.span > 0 && $0.offset.next == settled.horizon } ?? true,
+            "the last settled record stands at the last settled offset"
+        )
+        self.end = end
     }
 
     static func checksum(
@@ -92,17 +113,18 @@ public struct CommitMetadata: Hashable, Sendable {
 extension CommitMetadata {
     /// The text for a commit of `settled.base`.
     ///
-    /// What does not fit is cut off at the far end: those offsets are sent again after a restart.
+    /// What does not fit is cut off at the far end, with the `end`: those offsets are sent again after
+    /// a restart.
     ///
     /// - Parameters:
     ///   - partition: The partition.
     ///   - limit: Characters that the broker takes.
-    /// - Returns: the text, ASCII, and whether anything was cut off. Where no text fits, it is empty,
-    ///   and there is nothing to wait for.
+    /// - Returns: the text, ASCII, and where it was cut off, if it was. Where no text fits, it is
+    ///   empty, and there is nothing to wait for.
     public func text(
         for partition: TopicPartition,
         within limit: Int = CommitMetadata.maxCharacters
-    ) -> (text: String, isCut: Bool) {
+    ) -> (text: String, cutAt: Offset?) {
         var settled = settled
         settled.keepOffsets(below: settled.base.rawValue + Self.maxSpan - 1)
         var payload = Self.littleEndian(nonce)
@@ -111,23 +133,28 @@ extension CommitMetadata {
             Varint.append(settled.base.rawValue - mark.offset.rawValue, to: &payload)
         }
         let checksumByteCount = 4
-        let maxPayload = (limit - Self.prefix.count - 1) * 3 / 4
-        let room = maxPayload - payload.count - Varint.byteCount(settled.span) - checksumByteCount
-        guard room >= 0 else { return ("", false) }
+        let maxPayload = (limit - Self.prefixByteCount - 1) * 3 / 4
+        let rest = maxPayload - payload.count - Varint.byteCount(settled.span) - checksumByteCount
+        guard rest >= 0 else { return ("", nil) }
+        let room = rest - (end == nil ? 0 : Self.fingerprintByteCount)
+        let codecs = room < 0 ? [] : Codec.allCases
         // Farthest first, then smallest; the order of the codecs decides what is left.
         let (codec, kept) =
-            Codec.allCases.map { ($0, $0.part(of: settled, fitting: room)) }
+            codecs.map { ($0, $0.part(of: settled, fitting: room)) }
             .max { left, right in
                 (left.1.horizon.rawValue, -left.0.byteCount(of: left.1))
                     < (right.1.horizon.rawValue, -right.0.byteCount(of: right.1))
             } ?? (.distances, SettledOffsets(base: settled.base))
+        let isCut = kept != self.settled
+        let end = isCut ? nil : end
+        if let end { payload += Self.littleEndian(end.fingerprint) }
         Varint.append(kept.span, to: &payload)
         codec.append(kept, to: &payload)
         let checksum = Self.checksum(of: partition, base: kept.base, codec: codec, payload)
         payload += Self.littleEndian(checksum)
-        var text = (mark == nil ? Self.prefix : Self.prefixWithMark) + [codec.rawValue]
+        var text = Self.prefix(hasMark: mark != nil, hasEnd: end != nil) + [codec.rawValue]
         Base64.url.append(payload, to: &text)
-        return (String(decoding: text, as: UTF8.self), kept != self.settled)
+        return (String(decoding: text, as: UTF8.self), isCut ? kept.horizon : nil)
     }
 }
 
@@ -251,12 +278,12 @@ extension CommitMetadata {
     ) throws(Problem) {
         let characters = Array(text.utf8)
         guard characters.count <= Self.maxCharacters else { throw .tooLong }
-        let hasMark = characters.starts(with: Self.prefixWithMark)
-        guard hasMark || characters.starts(with: Self.prefix),
-            characters.count > Self.prefix.count,
-            let codec = Codec(rawValue: characters[Self.prefix.count])
+        guard characters.count > Self.prefixByteCount, characters[0] == 0x70,
+            (0x31...0x34).contains(characters[1]),
+            let codec = Codec(rawValue: characters[Self.prefixByteCount])
         else { throw .foreign }
-        guard let payload = Base64.url.decode(characters[(Self.prefix.count + 1)...]),
+        let form = characters[1] - 0x31
+        guard let payload = Base64.url.decode(characters[(Self.prefixByteCount + 1)...]),
             payload.count > Self.fixedByteCount
         else { throw .malformed }
         let sealed = payload.dropLast(4)
@@ -265,22 +292,33 @@ extension CommitMetadata {
             throw .checksum
         }
         var body = sealed.dropFirst(4)
-        mark = hasMark ? try Self.takeMark(from: &body, before: base) : nil
+        mark = form & 1 == 0 ? nil : try Self.takeMark(from: &body, before: base)
+        let end = form & 2 == 0 ? nil : Self.takeFingerprint(from: &body)
         guard let span = Varint.take(from: &body, below: Self.maxSpan), base.rawValue >= 0,
             // Room for sums below.
             base.rawValue <= .max - 4 * Self.maxSpan,
-            let settled = codec.settledOffsets(in: body, base: base, span: span)
+            let settled = codec.settledOffsets(in: body, base: base, span: span),
+            // Where nothing is settled, that has no end.
+            end == nil || span > 0
         else { throw .notCanonical }
         nonce = sealed.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
         self.settled = settled
+        self.end = end.map {
+            RecordMark(offset: Offset(settled.horizon.rawValue - 1), fingerprint: $0)
+        }
+    }
+
+    /// Where there are too few bytes, there is none for the span behind it either.
+    private static func takeFingerprint(from body: inout ArraySlice<UInt8>) -> UInt32 {
+        defer { body = body.dropFirst(fingerprintByteCount) }
+        return body.prefix(fingerprintByteCount).reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     private static func takeMark(
         from body: inout ArraySlice<UInt8>,
         before base: Offset
     ) throws(Problem) -> RecordMark {
-        let fingerprint = body.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
-        body = body.dropFirst(4)
+        let fingerprint = takeFingerprint(from: &body)
         guard let distance = Varint.take(from: &body, below: maxSpan), distance > 0,
             base.rawValue >= distance
         else { throw .notCanonical }

@@ -64,6 +64,8 @@ public struct OffsetLedger: Sendable {
     private var unread = none
     /// What the committed metadata says of records that have not arrived yet.
     private var restored: SettledOffsets?
+    /// The last settled record of that, if it is known.
+    private var restoredEnd: RecordMark?
     private var restoredRun = 0
     /// The partition's end was seen, and is not before what `restored` speaks of.
     private var isRestoredTrusted = false
@@ -76,6 +78,7 @@ public struct OffsetLedger: Sendable {
     public init(epoch: AssignmentEpoch, restored metadata: CommitMetadata? = nil) {
         self.epoch = epoch
         restored = metadata?.settled
+        restoredEnd = metadata?.end
         latest = metadata?.mark
     }
 
@@ -149,10 +152,10 @@ public struct OffsetLedger: Sendable {
 
     /// The partition is assigned again, and continues at `nextOffset`.
     ///
-    /// - Parameter settled: what an earlier ledger of this shard had committed, and this one does
-    ///   not know of.
-    public mutating func resumed(knowing settled: SettledOffsets? = nil) {
-        if let settled { learn(settled) }
+    /// - Parameter metadata: what an earlier ledger of this shard had committed, and this one was
+    ///   not told of.
+    public mutating func resumed(knowing metadata: CommitMetadata? = nil) {
+        if let metadata { learn(metadata) }
         position = Offset(nextOffset.rawValue - 1)
         unread = first
     }
@@ -196,11 +199,17 @@ public struct OffsetLedger: Sendable {
         within metadataLimit: Int = CommitMetadata.maxCharacters
     ) -> (offset: Offset, metadata: String)? {
         isDirty = false
-        guard let settled = settledOffsets else { return nil }
-        let metadata = CommitMetadata(nonce: nonce, settled: settled, mark: mark)
-        let (text, isCut) = metadata.text(for: partition, within: metadataLimit)
-        self.isCut = isCut
-        return (settled.base, text)
+        isCut = false
+        var limit = Offset(.max)
+        while let (settled, mark, end) = known(below: limit) {
+            let metadata = CommitMetadata(nonce: nonce, settled: settled, mark: mark, end: end)
+            let (text, cutAt) = metadata.text(for: partition, within: metadataLimit)
+            if cutAt != nil { isCut = true }
+            // A shorter one ends with another record.
+            guard let cutAt, cutAt > settled.base else { return (settled.base, text) }
+            limit = cutAt
+        }
+        return nil
     }
 
     // MARK: Queries
@@ -215,11 +224,6 @@ public struct OffsetLedger: Sendable {
     /// Where reading continues: the first record that was handed back, or what never arrived.
     public var nextOffset: Offset {
         firstLetGo.map { lines[Int($0)].offset } ?? farthest?.next ?? Offset(0)
-    }
-
-    /// The last record that was read before `committableOffset`.
-    private var mark: RecordMark? {
-        first == Self.none ? latest : lines[Int(first)].before
     }
 
     /// The last record that was read before `nextOffset`.
@@ -249,35 +253,74 @@ public struct OffsetLedger: Sendable {
     /// Records that may still come after a partition was found full: no turn takes more.
     private static let batch = Int64(IntakeGate.batch)
 
+    /// The last record of which is known what became of it, where reading goes on before it.
+    public var lastKnown: RecordMark? {
+        let last = isRestoredAhead ? restoredEnd ?? latest : latest
+        return last.flatMap { $0.offset < nextOffset ? nil : $0 }
+    }
+
     /// What is settled, as far as it is known; nil as in `commitRequested`.
-    public var settledOffsets: SettledOffsets? {
+    public var settledOffsets: SettledOffsets? { known(below: Offset(.max))?.settled }
+
+    // MARK: Private
+
+    /// `restored` reaches behind the farthest record.
+    private var isRestoredAhead: Bool {
+        guard let restored, let farthest else { return false }
+        return farthest.next < restored.horizon
+    }
+
+    /// What is settled, up to a record before `limit`, and the records before that and at its end.
+    ///
+    /// It ends with a record, or nobody could tell later whether the log is still the same.
+    private func known(
+        below limit: Offset
+    ) -> (settled: SettledOffsets, mark: RecordMark?, end: RecordMark?)? {
         guard var base = committableOffset, let farthest else { return nil }
+        var mark = first == Self.none ? latest : lines[Int(first)].before
+        var (horizon, end) = lastSettled(below: limit) ?? (base, nil)
         var incomplete: [Range<Int64>] = []
         var line = first
-        while line != Self.none {
+        if isRestoredAhead, let restored, restored.horizon <= limit {
+            (end, horizon) = (restoredEnd, restored.horizon)
+        }
+        while line != Self.none, lines[Int(line)].offset < horizon {
             let offset = lines[Int(line)].offset.rawValue
             incomplete.add(offset..<offset + 1)
             line = lines[Int(line)].next
         }
-        var horizon = farthest.rawValue + 1
-        if let restored, restored.horizon.rawValue > horizon {
-            for run in restored.incomplete where run.upperBound > horizon {
-                incomplete.add(max(run.lowerBound, horizon)..<run.upperBound)
+        if farthest.next < horizon, let restored {
+            let start = farthest.next.rawValue
+            for run in restored.incomplete where run.upperBound > start {
+                incomplete.add(max(run.lowerBound, start)..<run.upperBound)
             }
-            horizon = restored.horizon.rawValue
             // All that arrived is settled, and so may be what comes next.
-            if first == Self.none { base = Offset(incomplete.first?.lowerBound ?? horizon) }
+            if first == Self.none {
+                base = incomplete.first.map { Offset($0.lowerBound) } ?? horizon
+                if base == horizon { mark = end ?? mark }
+            }
         }
-        // The last offset before the horizon is a settled one.
-        if let end = incomplete.last, end.upperBound == horizon {
-            horizon = end.lowerBound
-            incomplete.removeLast()
-        }
-        return SettledOffsets(base: base, incomplete: incomplete, horizon: Offset(horizon))
-            ?? SettledOffsets(base: base)
+        guard base < horizon,
+            let settled = SettledOffsets(base: base, incomplete: incomplete, horizon: horizon)
+        else { return (SettledOffsets(base: base), mark, nil) }
+        return (settled, mark, end)
     }
 
-    // MARK: Private
+    /// One past the last settled record that stands behind an incomplete one and before `limit`, and
+    /// that record; it is not known of the end of a log that was cut.
+    private func lastSettled(below limit: Offset) -> (horizon: Offset, record: RecordMark?)? {
+        guard var end = farthest?.next else { return nil }
+        var record = latest
+        var line = last
+        while line != Self.none {
+            let horizon = record?.offset.next ?? end
+            end = lines[Int(line)].offset
+            if horizon <= limit, end.next < horizon { return (horizon, record) }
+            record = lines[Int(line)].before
+            line = lines[Int(line)].previous
+        }
+        return nil
+    }
 
     private var firstLetGo: Int32? {
         var line = first
@@ -320,7 +363,8 @@ public struct OffsetLedger: Sendable {
     }
 
     /// Takes what was handed back and is settled nevertheless for settled, and expects the rest.
-    private mutating func learn(_ settled: SettledOffsets) {
+    private mutating func learn(_ metadata: CommitMetadata) {
+        let settled = metadata.settled
         var line = first
         while line != Self.none {
             let next = lines[Int(line)].next
@@ -330,6 +374,7 @@ public struct OffsetLedger: Sendable {
             line = next
         }
         restored = settled
+        restoredEnd = metadata.end
         restoredRun = 0
         isRestoredTrusted = false
     }

@@ -114,8 +114,8 @@ struct PartitionLedgers: Sendable {
 
     // MARK: Assignment
 
-    /// Takes the partition on, and says where to read it from, which record is before that, and
-    /// what was ignored.
+    /// Takes the partition on, and says where to read it from, which record stands before that and
+    /// which is the last that something is known of, and what was not believed.
     ///
     /// The start is nil when the group has no position, or none is known, and memory has none.
     mutating func begin(
@@ -123,7 +123,9 @@ struct PartitionLedgers: Sendable {
         named name: TopicPartition,
         at stored: StoredPosition,
         epoch: AssignmentEpoch
-    ) -> (start: Offset?, after: RecordMark?, ignored: CommitMetadata.Problem?) {
+    ) -> (
+        start: Offset?, after: RecordMark?, lastKnown: RecordMark?, ignored: CommitMetadata.Problem?
+    ) {
         let position = stored.committed
         let before = kept.removeValue(forKey: partition)
         var metadata: CommitMetadata?
@@ -138,9 +140,10 @@ struct PartitionLedgers: Sendable {
         if var tenure = before?.tenure, tenure.name == name,
             tenure.isUncontested(at: stored, metadata, by: nonce)
         {
-            tenure.ledger.resumed(knowing: tenure.isBlind ? metadata?.settled : nil)
+            tenure.ledger.resumed(knowing: tenure.isBlind ? metadata : nil)
             let start = tenure.ledger.nextOffset
             let mark = tenure.ledger.markBeforeNext
+            let lastKnown = tenure.ledger.lastKnown
             // A commit that was in progress when the partition went may have failed unnoticed.
             let due = tenure.ledger.commitRequested(by: nonce, for: name, within: metadataLimit)
             if due?.offset != position?.offset || due?.metadata != position?.metadata {
@@ -151,12 +154,12 @@ struct PartitionLedgers: Sendable {
             tenure.refusals = 0
             tenure.repeatsAt = nil
             own(partition, tenure)
-            return (start, mark, nil)
+            return (start, mark, lastKnown, nil)
         }
         let ledger = OffsetLedger(epoch: epoch, restored: metadata)
         let isBlind = stored == .unknown || (position != nil && metadata == nil)
         own(partition, Tenure(name: name, ledger: ledger, begunAt: stored, isBlind: isBlind))
-        return (position?.offset, metadata?.mark, ignored)
+        return (position?.offset, metadata?.mark, metadata?.end, ignored)
     }
 
     private mutating func own(_ partition: PartitionID, _ tenure: Tenure) {

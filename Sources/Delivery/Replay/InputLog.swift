@@ -15,8 +15,8 @@ struct InputLog: Sendable {
         case published, publicationFailed, publicationAbandoned, deferralRefused, producerReplaced
         case transactionCallSucceeded, transactionCallFailed, transactionalProducerFailed
         case partitionsAssigned, storedOffsetsFetched, endSeen, endReached, partitionsRevoked
-        case partitionRestarted, offsetLost, commitMetadataRefused, commitRefused, commitFinished
-        case shutdownRequested
+        case partitionRestarted, partitionChanged, offsetLost
+        case commitMetadataRefused, commitRefused, commitFinished, shutdownRequested
         case intakeBudgetAsked, nextToDecodeAsked, turnEnded
     }
 
@@ -233,6 +233,7 @@ extension GroupStep {
                 take(UInt64(start.partition.index))
                 start.position.forEachWord(take)
                 take(start.after.map { UInt64($0.fingerprint) } ?? .max)
+                take(start.lastKnown.map { UInt64($0.fingerprint) } ?? .max)
             }
         case .unassign: take(2)
         case .leave: take(3)

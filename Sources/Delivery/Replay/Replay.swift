@@ -167,6 +167,7 @@ extension Replay {
         case .partitionsRevoked:
             engine.partitionsRevoked(lost: try log.flag(), now: try log.value())
         case .partitionRestarted: engine.partitionRestarted(try log.value())
+        case .partitionChanged: engine.partitionChanged(try log.value(), from: try log.value())
         case .offsetLost:
             let (partition, offset): (PartitionID, Offset) = (try log.value(), try log.value())
             let (oldest, next): (Int64, Int64) = (try log.number(), try log.number())

@@ -13,9 +13,8 @@ struct CommitMetadataReader {
     /// Nil for a text that is not to be trusted.
     init?(_ text: String, base: Int64, of partition: TopicPartition) {
         let characters = Array(text.utf8)
-        let hasMark = characters.starts(with: "p2".utf8)
         guard characters.count > 3, characters.count <= 4096,
-            hasMark || characters.starts(with: "p1".utf8),
+            let form = ["p1", "p2", "p3", "p4"].firstIndex(where: { text.hasPrefix($0) }),
             let payload = Self.decodeBase64URL(characters[3...]), payload.count >= 9
         else { return nil }
         let sealed = payload.dropLast(4)
@@ -29,10 +28,11 @@ struct CommitMetadataReader {
         else { return nil }
         nonce = Array(sealed.prefix(4))
         var body = sealed.dropFirst(4)
-        if hasMark {
+        if form == 1 || form == 3 {
             body = body.dropFirst(4)
             guard let distance = Self.takeNumber(&body), distance > 0 else { return nil }
         }
+        if form >= 2 { body = body.dropFirst(4) }
         guard let span = Self.takeNumber(&body), span < 1 << 21 else { return nil }
         horizon = base + span
         settled = SettledOffsets(base: base)

@@ -6,7 +6,12 @@ extension World {
     mutating func logIsCut() {
         again(plan.intervals.logCut, .logCut)
         guard areFaultsOn, isKafkaDown == 0 else { return }
-        let index = dice[.faults].number(below: kafka.partitions.count)
+        let ahead = kafka.partitions.indices.filter(isSettledAhead)
+        let isAhead = !ahead.isEmpty && dice[.faults].comesUp(0.7)
+        let index =
+            isAhead
+            ? dice[.faults].element(ahead)
+            : dice[.faults].number(below: kafka.partitions.count)
         let partition = kafka.partitions[index]
         let end = max(0, partition.end - Int64(dice[.faults].number(1...20)))
         let id = PartitionID(index: index)
@@ -23,7 +28,27 @@ extension World {
         kafka.partitions[index].cut(at: end)
         wakeOwner(of: id)
         // Its successor knows of the log what was committed last.
-        if dice[.faults].comesUp(0.2) { replaceDead(reader) }
+        guard dice[.faults].comesUp(isAhead ? 0.7 : 0.2) else { return }
+        replaceDead(reader)
+        // Before it looks, the log may be as long again.
+        guard partition.tier == nil, isAhead || dice[.faults].comesUp(0.5) else { return }
+        for _ in end..<partition.end + Int64(dice[.faults].number(0...5)) {
+            appendEvent(of: partition.source, to: index)
+        }
+    }
+
+    /// Whether the partition's next owner is told of settled records at the end of the log, past the
+    /// committed offset.
+    private func isSettledAhead(_ index: Int) -> Bool {
+        let partition = kafka.partitions[index]
+        guard partition.tier == nil, let stored = partition.stored,
+            let reader = CommitMetadataReader(
+                stored.metadata,
+                base: stored.offset,
+                of: partition.name
+            )
+        else { return false }
+        return reader.horizon > max(stored.offset, partition.end - 20)
     }
 
     private func isInHand(_ partition: PartitionID, from end: Int64) -> Bool {
@@ -39,6 +64,13 @@ extension World {
     mutating func mayRead(_ index: Int, by member: Member) -> Bool {
         let cursor = member.cursors[index]
         let partition = kafka.partitions[cursor.partition.index]
+        if let last = cursor.lastKnown {
+            member.cursors[index].lastKnown = nil
+            guard stands(last, in: cursor.partition) == true else {
+                changed(index, by: member)
+                return false
+            }
+        }
         guard cursor.cutsMet < partition.cuts.count else { return true }
         guard !cursor.isLost, let end = partition.cuts[cursor.cutsMet...].min() else {
             return false
@@ -55,6 +87,7 @@ extension World {
             }
             // If it is as long again, nobody can notice: what came in between is not read.
             skip(end..<cursor.position, of: cursor.partition)
+            member.cursors[index].isOvertaken = true
         }
         // What it learned before may be about records that have been replaced.
         member.cursors[index].cutsMet = partition.cuts.count
@@ -63,12 +96,29 @@ extension World {
 
     /// Whether another record has replaced the one before the member's start.
     private func isReplaced(_ cursor: Member.Cursor) -> Bool {
-        let entries = kafka.partitions[cursor.partition.index].entries
-        guard let mark = cursor.mark, mark.offset.rawValue < Int64(entries.count),
+        cursor.mark.flatMap { stands($0, in: cursor.partition) } == false
+    }
+
+    /// Whether that record stands in its place; nil: none does.
+    private func stands(_ mark: RecordMark, in partition: PartitionID) -> Bool? {
+        let entries = kafka.partitions[partition.index].entries
+        guard mark.offset.rawValue < Int64(entries.count),
             let event = entries[Int(mark.offset.rawValue)].event
-        else { return false }
-        return record(event, at: mark.offset.rawValue, of: cursor.partition).fingerprint
-            != mark.fingerprint
+        else { return nil }
+        return record(event, at: mark.offset.rawValue, of: partition).fingerprint
+            == mark.fingerprint
+    }
+
+    /// The last record that the member knows something of is gone, or another one: it goes by nothing
+    /// behind its start.
+    private mutating func changed(_ index: Int, by member: Member) {
+        coverage.note(.logChanged)
+        let cursor = member.cursors[index]
+        let start = cursor.mark?.offset.next.rawValue ?? cursor.position
+        member.engine.partitionChanged(cursor.partition, from: Offset(start))
+        noteDisbelief(of: member, in: cursor.partition, from: start)
+        member.cursors[index].goOn(at: start, settledBefore: start)
+        wake(member)
     }
 
     /// The log is taken for another one, and is read from its beginning.
@@ -149,9 +199,10 @@ extension World {
         if let event = entry.event { events[Int(event)].isSkipped = true }
     }
 
-    /// The member uses what it learned before a cut, and skips a record of the new log.
-    mutating func noteHidden(_ offset: Int64, of partition: PartitionID) {
-        if !kafka.partitions[partition.index].cuts.isEmpty { skip(offset, of: partition) }
+    /// The member skips a record as settled: of a log that was cut under it, and is as long again, it
+    /// may be another one than that which it was told of.
+    mutating func noteSettledSkipped(_ offset: Int64, _ cursor: Member.Cursor) {
+        if cursor.isOvertaken { skip(offset, of: cursor.partition) }
     }
 
     /// The member's metadata has settled records past the log's end, so it ignores it, and sends

@@ -105,6 +105,7 @@ extension World {
             }
             cursor.cutsMet = cursor.cuts
             cursor.mark = start.after
+            cursor.lastKnown = start.lastKnown
             return cursor
         }
     }

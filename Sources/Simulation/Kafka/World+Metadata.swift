@@ -23,11 +23,8 @@ extension World {
         case 3: return changed(text, for: member)
         // Correctly sealed, but for another partition.
         case 4: return dice[.metadata, member].element(kafka.partitions).stored?.metadata ?? ""
-        // Correctly sealed, but for an earlier offset.
-        default:
-            // After a cut it may be for this one again.
-            let partition = kafka.partitions[partition.index]
-            return partition.cuts.isEmpty ? partition.metadataBefore : ""
+        // Correctly sealed, but for an earlier offset; after a cut it may be for this one again.
+        default: return kafka.partitions[partition.index].metadataBefore
         }
     }
 

@@ -59,14 +59,14 @@ extension World {
         wanting publications: [OutgoingRecord]
     ) -> Set<DeliveryID> {
         let transactions = member.engine.transactions
-        for delivery in (transactions?.waiting ?? []) + (transactions?.aside ?? []) {
-            beginPublishing(delivery, by: member)
-        }
-        var ended: Set<DeliveryID> = []
-        for record in publications where member.publishing[record.tag.delivery] == nil {
-            beginPublishing(record.tag.delivery, by: member)
-            ended.insert(record.tag.delivery)
-        }
+        let waiting = (transactions?.waiting ?? []) + (transactions?.aside ?? [])
+        let ended = Set(publications.map(\.tag.delivery)).filter { member.publishing[$0] == nil }
+        let all = waiting + publications.map(\.tag.delivery)
+        // A duplicate was judged on arrival, while its original was in hand: that may end in the
+        // same turn.
+        let isDuplicate = { member.delivery($0)?.outcome?.kind == .duplicate }
+        for delivery in all where isDuplicate(delivery) { beginPublishing(delivery, by: member) }
+        for delivery in all { beginPublishing(delivery, by: member) }
         return ended
     }
 

@@ -119,6 +119,8 @@ final class Member {
         var settled: [Bool] = []
         /// Before it everything is settled.
         var frontier: Int64
+        /// Where the log was cut: the record before is not known.
+        var cutEnd: Int64?
         /// The end that was reported last: the same one is reported once.
         var toldEnd: Int64?
         /// How often the log was cut, as far as what the member commits knows.

@@ -100,7 +100,7 @@ import Vocabulary
             base: commit.offset,
             of: TopicPartition(topic: KafkaTopic("source"), partition: 0)
         )
-        #expect(metadata.settled.horizon == Offset(end))
+        #expect(metadata.settled == SettledOffsets(base: commit.offset))
         // What was in hand of the part that is gone moves nothing.
         let next = Bench.commits(bench.finish(stuck)).map(\.offset)
         #expect(next == (isStuckLeft ? [Offset(end)] : []))

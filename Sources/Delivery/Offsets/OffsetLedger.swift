@@ -278,7 +278,8 @@ public struct OffsetLedger: Sendable {
     ) -> (settled: SettledOffsets, mark: RecordMark?, end: RecordMark?)? {
         guard var base = committableOffset, let farthest else { return nil }
         var mark = first == Self.none ? latest : lines[Int(first)].before
-        var (horizon, end) = lastSettled(below: limit) ?? (base, nil)
+        let last = lastSettled(below: limit)
+        var (horizon, end) = (last?.horizon ?? base, last?.record)
         var incomplete: [Range<Int64>] = []
         var line = first
         if isRestoredAhead, let restored, restored.horizon <= limit {
@@ -306,16 +307,18 @@ public struct OffsetLedger: Sendable {
         return (settled, mark, end)
     }
 
-    /// One past the last settled record that stands behind an incomplete one and before `limit`, and
-    /// that record; it is not known of the end of a log that was cut.
-    private func lastSettled(below limit: Offset) -> (horizon: Offset, record: RecordMark?)? {
+    /// One past the last settled record that is known, stands behind an incomplete one and before
+    /// `limit`, and that record.
+    ///
+    /// The record at the end of a log that was cut is not known.
+    private func lastSettled(below limit: Offset) -> (horizon: Offset, record: RecordMark)? {
         guard var end = farthest?.next else { return nil }
         var record = latest
         var line = last
         while line != Self.none {
             let horizon = record?.offset.next ?? end
             end = lines[Int(line)].offset
-            if horizon <= limit, end.next < horizon { return (horizon, record) }
+            if let record, horizon <= limit, end.next < horizon { return (horizon, record) }
             record = lines[Int(line)].before
             line = lines[Int(line)].previous
         }

@@ -71,10 +71,14 @@ extension World {
         else { return }
         let cursor = member.cursors[index]
         let first = max(commit.offset.rawValue, cursor.start)
-        for offset in first..<max(first, cursor.position)
-        where cursor.settled[Int(offset - cursor.start)] && !reader.settled.contains(offset)
-            && partition.entries[Int(offset)].event != nil
-        {
+        let settled = (first..<max(first, cursor.position)).filter {
+            cursor.settled[Int($0 - cursor.start)] && partition.entries[Int($0)].event != nil
+        }
+        // Where a log was cut no record is known that could end the span.
+        let cutEnd = cursor.cutEnd ?? first
+        let isEndKnown = settled.last.map { $0 >= cutEnd } ?? false
+        for offset in settled
+        where !reader.settled.contains(offset) && (isEndKnown || offset >= cutEnd) {
             return found(.everythingSettledIsCommitted, "\(commit) leaves \(offset) out")
         }
     }

@@ -232,6 +232,7 @@ extension Member.Cursor {
             while start + Int64(settled.count) < position { settled.append(true) }
         }
         self.position = position
+        cutEnd = max(position, end)
         stored = min(stored, end)
         frontier = min(frontier, position)
         toldEnd = nil

@@ -1,4 +1,4 @@
-"""Fixtures: a broker, a simulator and services, each in a process of its own."""
+"""Fixtures: a broker, a simulator and services, each in its own process."""
 
 import contextlib
 import os
@@ -26,13 +26,13 @@ from harness.simulator import running_simulator  # noqa: E402
 from harness.strict_peer import running_peer  # noqa: E402
 
 DEMO_SCENARIO = ROOT / "examples" / "demo-scenario.json"
-# Tests mostly wait, so each core has several.
+# Tests mostly wait, so each core runs several workers.
 WORKERS_PER_CORE = 4
-# What is set up for all tests of these files, or kept by the first for the others, costs more than
-# to run them in one worker.
+# These files share an expensive setup, or tests reuse what the first one made. Running them in one
+# worker is cheaper than repeating that in each.
 TOGETHER = ("test_status_page.py", "chart/test_chart_")
 HAS_FAILED = pytest.StashKey[bool]()
-# How workers reach the broker that they share.
+# The workers' address of the shared broker.
 SHARED = "HELIOGRAPH_TEST_SHARED_KAFKA"
 BROKER = pytest.StashKey[contextlib.ExitStack]()
 
@@ -43,24 +43,24 @@ def is_worker(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    # An order to stop is an interruption: what a test has started is ended, and files are removed.
+    # SIGTERM raises KeyboardInterrupt, so that child processes end and files are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if is_worker(config):
         return
-    # Programs that are ended at once leave temporary files.
+    # Programs that are killed leave temporary files.
     os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="heliograph-tests-")
     if config.option.basetemp is None:
         config.option.basetemp = os.path.join(os.environ["TMPDIR"], "tests")
 
 
 def pytest_xdist_auto_num_workers(config):
-    """None where a single test is named."""
+    """None if a single test is named."""
     is_single = len(config.args) == 1 and "::" in config.args[0]
     return 0 if is_single else WORKERS_PER_CORE * len(os.sched_getaffinity(0))
 
 
 class Scheduling(LoadScopeScheduling):
-    """One test after the other in the order of the collection, but whole files of `TOGETHER`."""
+    """Runs tests one by one in collection order, but whole files of `TOGETHER`."""
 
     def _split_scope(self, nodeid):
         file = nodeid.partition("::")[0]
@@ -72,7 +72,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_sessionstart(session):
-    """Starts the broker that the workers share: one answers sooner than one for each."""
+    """Starts the broker that all workers share: one answers faster than one per worker."""
     config = session.config
     stack = config.stash[BROKER] = contextlib.ExitStack()
     if is_worker(config) or not config.getoption("numprocesses", 0) or kafka_home() is None:
@@ -83,7 +83,7 @@ def pytest_sessionstart(session):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """The longest first: then none of them is alone at the end."""
+    """Runs the longest tests first, so that none of them runs alone at the end."""
 
     def seconds(item):
         marker = item.get_closest_marker("takes")
@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
-    """A test that has passed, its end included, keeps no files."""
+    """Removes the files of a test that passed, including its teardown."""
     report = yield
     if report.failed:
         item.stash[HAS_FAILED] = True
@@ -128,7 +128,7 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session")
 def apache(tmp_path_factory):
-    """A broker of Apache Kafka for all tests: names of topics and groups differ."""
+    """One broker of Apache Kafka for all tests: their topics and groups have different names."""
     shared = os.environ.get(SHARED)
     if shared:
         running = reached_apache_kafka(shared)
@@ -140,7 +140,7 @@ def apache(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def fragile_apache(tmp_path_factory):
-    """A broker of Apache Kafka of this worker's own, for tests that crash it and start it again."""
+    """This worker's own broker of Apache Kafka, for tests that crash and restart it."""
     with own_broker(tmp_path_factory) as apache:
         yield apache
 
@@ -159,14 +159,14 @@ def broker(request):
 
 @pytest.fixture
 def empty_broker(tmp_path):
-    """A broker that no other test uses, for topics whose names are given."""
+    """A broker that no other test uses, for topics with fixed names."""
     with kafka_processes.separate_broker(tmp_path / "broker") as kafka:
         yield kafka
 
 
 @pytest.fixture
 def expiring_broker(request):
-    """A broker that notices dead members: as `broker`, but the mock cluster in place of noida-db."""
+    """A broker that expires dead members: as `broker`, but the mock cluster instead of noida-db."""
     real = own_or_apache(request)
     if real:
         yield real
@@ -176,14 +176,14 @@ def expiring_broker(request):
 
 
 def own_or_apache(request):
-    """The real cluster that there is, or None."""
+    """The configured real cluster, or None."""
     named = kafka_processes.real_cluster()
     return named or (kafka_home() and request.getfixturevalue("apache").kafka)
 
 
 @pytest.fixture
 def simulators(tmp_path):
-    """Starts simulators: `simulators(scenario)`; the demo's scenario by default."""
+    """Starts simulators: `simulators(scenario)`; the default is the demo's scenario."""
     with contextlib.ExitStack() as stack:
         count = 0
 
@@ -198,7 +198,7 @@ def simulators(tmp_path):
 
 @pytest.fixture
 def peer(tmp_path):
-    """Starts strict peers: `peer(script, **settings)`; each must have seen nothing wrong."""
+    """Starts strict peers: `peer(script, **settings)`; none may see a protocol violation."""
     with contextlib.ExitStack() as stack:
         yield lambda *arguments, **settings: stack.enter_context(
             running_peer(tmp_path / "peer", *arguments, **settings)
@@ -207,6 +207,6 @@ def peer(tmp_path):
 
 @pytest.fixture
 def benches(tmp_path):
-    """Makes benches: `benches(kafka)`; ends their services afterwards."""
+    """Creates benches: `benches(kafka)`; ends their services afterwards."""
     with contextlib.ExitStack() as stack:
         yield lambda kafka, partitions=4: Bench(kafka, tmp_path, stack, partitions)

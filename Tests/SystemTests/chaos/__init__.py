@@ -1,1 +1,1 @@
-"""Experiments: faults against the built service, and what came of every event."""
+"""Experiments: faults injected into the built service, and what happens to every event."""

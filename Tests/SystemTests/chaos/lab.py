@@ -1,4 +1,4 @@
-"""What an experiment works with, and how it reports."""
+"""The tools of an experiment, and its report."""
 
 import collections
 import contextlib
@@ -19,7 +19,8 @@ SLOW = {"latency_ms": int(LATENCY_SECONDS * 1000)}
 COMMIT_SECONDS = 0.25
 SESSION_SECONDS = 6
 DRAIN_SECONDS = 15
-# In flight when a process dies, and what settles between two commits, of which one is under way.
+# Events in flight when a process dies, plus those that settle between two commits, one of them
+# unanswered.
 CRASH_BOUND = int(IN_FLIGHT + 2 * COMMIT_SECONDS * IN_FLIGHT / LATENCY_SECONDS)
 MEBIBYTE = 1 << 20
 
@@ -27,7 +28,7 @@ EXPERIMENTS = {}
 
 
 def experiment(number, title):
-    """Registers a function that takes a `Lab`, and returns nothing: it asserts and notes."""
+    """Registers a function that takes a `Lab`, asserts and notes, and returns nothing."""
 
     def register(function):
         assert number not in EXPERIMENTS, number
@@ -39,23 +40,23 @@ def experiment(number, title):
 
 @dataclasses.dataclass
 class Numbers:
-    """One line of the table; None: was not measured."""
+    """One row of the table; None means not measured."""
 
     broker: str = "-"
     events: int | None = None
     pushes: int | None = None
     repeated: int | None = None
-    # A number, or in words where it is not one for all events together.
+    # A number, or words if it does not hold for all events together.
     bound: int | str | None = None
     rss_bytes: int = 0
     recovery_seconds: float | None = None
     notes: list = dataclasses.field(default_factory=list)
-    # Criteria of speed that this machine did not meet; those of safety are assertions.
+    # Speed goals that this machine missed; safety goals are assertions.
     missed: list = dataclasses.field(default_factory=list)
 
 
 class Lab:
-    """Makes brokers, simulators and services, and ends them all."""
+    """Creates brokers, simulators and services, and ends them all."""
 
     def __init__(self, folder, stack, seed, is_short):
         self.folder = folder
@@ -89,14 +90,14 @@ class Lab:
         known = self.numbers.broker
         self.numbers.broker = broker if known in ("-", broker) else f"{known}, {broker}"
 
-    # The rest of the world
+    # Everything else
 
     def simulator(self, scenario):
         folder = self._new_folder("simulator")
         return self._stack.enter_context(running_simulator(folder, scenario))
 
     def link(self, simulator):
-        """A link to the simulator's production host; `through` puts it into a configuration."""
+        """A link to the simulator's production host; `through` adds it to a configuration."""
         url = simulator.ready["production"]
         return self._stack.enter_context(running_link(url, self.seed))
 
@@ -112,29 +113,29 @@ class Lab:
         self.numbers.notes.append(text)
 
     def wish(self, is_met, text):
-        """A criterion of speed: told when it is missed, and no reason to fail."""
+        """Checks a speed goal: a miss is reported and does not fail the experiment."""
         if not is_met:
             self.numbers.missed.append(text)
 
     def recovered(self, seconds, at_most=None):
-        """Notes a recovery; the slowest stands in the table."""
+        """Notes a recovery time; the table shows the longest."""
         known = self.numbers.recovery_seconds
         self.numbers.recovery_seconds = max(seconds, known or 0)
         if at_most is not None:
             self.wish(seconds <= at_most, f"recovery in {at_most} s")
 
     def account(self, bench, simulators, bound, outcomes=("accepted",), per_event=None):
-        """Nothing is lost, and pushes are repeated within the bound.
+        """Checks that nothing is lost and that repeated pushes stay within the bound.
 
-        `bound` is for all events together; None: there is only the one that holds `per_event`.
+        `bound` is for all events together; with None, only `per_event` applies.
         """
         found = outcomes_of(bench.kafka, bench.topics)
         positions = collections.Counter(position_of(outcome) for _, outcome in found)
         written = {place.position for place in bench.written}
         assert set(positions) == written, f"{len(written - set(positions))} events are lost"
         strange = {outcome["outcome"] for _, outcome in found} - set(outcomes)
-        assert not strange, f"outcomes that nobody expected: {strange}"
-        # A simulator may have served other benches before.
+        assert not strange, f"unexpected outcomes: {strange}"
+        # The simulator may have served other benches before.
         own = {outcome["apns_id"] for _, outcome in found}
         pushes = collections.Counter(
             request["apns-id"]
@@ -150,7 +151,7 @@ class Lab:
         if per_event is not None:
             numbers.bound = f"{per_event - 1} an event"
             most = max(pushes.values())
-            assert most <= per_event, f"an event was pushed {most} times, not {per_event} at most"
+            assert most <= per_event, f"an event was pushed {most} times; the limit is {per_event}"
         if bound is not None:
             numbers.bound = (numbers.bound or 0) + bound
             assert repeated <= bound, f"{repeated} pushes were repeated; the bound is {bound}"
@@ -162,7 +163,7 @@ class Lab:
 
 
 class Experiment(Bench):
-    """A bench that remembers its services and what was written."""
+    """A bench that remembers its services and the events it wrote."""
 
     def __init__(self, kafka, folder, stack, partitions):
         super().__init__(kafka, folder, stack, partitions)
@@ -175,7 +176,7 @@ class Experiment(Bench):
         return service
 
     def slow(self, simulator, url=None, **changes):
-        """A configuration with a small bound; `url`: the production host, if not as it is."""
+        """A configuration with a small bound; `url` replaces the production host."""
         settings = self.configuration(simulator, limits={"in_flight_events": IN_FLIGHT})
         if url:
             settings["apns"]["endpoints"]["production"] = url
@@ -188,7 +189,7 @@ class Experiment(Bench):
         self.written += self.produce(new)
 
     def wait_for_share(self, share, service=None, seconds=60):
-        """Waits until so many of the events written have an outcome."""
+        """Waits until this share of the written events has an outcome."""
         self.wait_for_outcomes(int(len(self.written) * share), seconds, service)
 
     def settle(self, service, seconds=120):
@@ -198,7 +199,7 @@ class Experiment(Bench):
 
 @contextlib.contextmanager
 def stopwatch():
-    """Gives a function: the seconds since the start, or of the whole once it has ended."""
+    """Returns a function: the seconds since the start, or the total once the block has ended."""
     start = time.monotonic()
     end = None
     yield lambda: (end or time.monotonic()) - start

@@ -1,4 +1,4 @@
-"""Experiments 6 to 9: an APNs that is silent, refuses, is slow, or talks nonsense."""
+"""Experiments 6 to 9: APNs is silent, overloaded or slow, or sends garbage."""
 
 import collections
 import itertools
@@ -19,7 +19,7 @@ PATIENT = {
 
 
 def burst_with(bench, special, count, every=10):
-    """Writes `count` events, every tenth of which has a token that begins with `special`."""
+    """Writes `count` events; every tenth has a token that begins with `special`."""
     new = []
     for number in range(count):
         token = f"{special}{next(_tokens):060x}" if number % every == 0 else None
@@ -47,13 +47,13 @@ def black_hole(lab):
     link.become("open")
     lab.recovered(seconds_to_next_push(simulator, service), 10)
     bench.settle(service)
-    # What timed out is asked again; the network delivers both copies when it heals.
+    # Requests that timed out are sent again; the network delivers both copies when it recovers.
     lab.account(bench, [simulator], IN_FLIGHT * (hole // TIMEOUT_SECONDS))
     peaks = service.sampler.peaks
     assert peaks.in_flight <= IN_FLIGHT, f"{peaks.in_flight} in flight"
     grown = (peaks.rss_bytes - before) / MEBIBYTE
     lab.wish(grown <= 20, "RSS grows by at most 20 MiB")
-    lab.note(f"RSS grew by {grown:.0f} MiB; {opened} connections until it healed")
+    lab.note(f"RSS grew by {grown:.0f} MiB; {opened} connections until it recovered")
 
 
 @experiment(7, "GOAWAY, REFUSED_STREAM and RST_STREAM")
@@ -75,7 +75,7 @@ def goaway_storm(lab):
     for _, outcome in found:
         token = outcome["device_token"]
         if token.startswith(("90a1", "4ef0")):
-            assert outcome["attempts"] == 1, "what was certainly not handled is no attempt"
+            assert outcome["attempts"] == 1, "a request that APNs did not process counts as an attempt"
     lab.note(f"{connects:g} connections in {seconds:.1f} s; attempts {dict(attempts_of(found))}")
 
 
@@ -90,8 +90,8 @@ def overload(lab):
     service = bench.start(bench.slow(simulator, **PATIENT)).wait_until_ready()
     for prefix in ("5035", "4294"):
         burst_with(bench, prefix, lab.size(400, 5000), every=50)
-    # Where half of the answers fail the breaker opens, and its probes are the events that failed:
-    # stragglers then wait for minutes. Other traffic keeps the share below that.
+    # If half of the answers fail, the breaker opens, and its probes are the failed events, so the
+    # last ones wait for minutes. Other traffic keeps the failing share below that.
     for _ in range(lab.size(12, 60)):
         bench.write(100)
         time.sleep(0.5)
@@ -127,7 +127,7 @@ def garbage(lab):
         bench.wait_until_settled(60, service)
     service.drain(15)
     lab.account(bench, [simulator], rounds * IN_FLIGHT)
-    lab.note(f"{rounds} times random bytes in place of TLS records and in handshakes")
+    lab.note(f"{rounds} rounds of random bytes instead of TLS records and in handshakes")
 
 
 @experiment(10, "poison events")
@@ -145,7 +145,7 @@ def poison(lab):
     kinds = collections.Counter(outcome["outcome"] for _, outcome in found)
     assert kinds == {"accepted": len(good), "invalid": len(bad)}, kinds
     assert len(pushes) == len(good)
-    lab.note(f"{len(bad)} poisonous among {len(good)} others: all settled in {seconds:.1f} s")
+    lab.note(f"{len(bad)} bad among {len(good)} good events: all settled in {seconds:.1f} s")
 
 
 def poison_and_neighbours(lab):

@@ -1,4 +1,4 @@
-"""Experiments 1 to 5 and 16: processes and brokers that come and go."""
+"""Experiments 1 to 5 and 16: processes and brokers that crash, restart, join and leave."""
 
 import signal
 import time
@@ -98,9 +98,9 @@ def broker_down(lab):
             bench.wait_until_settled(90, service)
         lab.recovered(passed())
     service.drain(DRAIN_SECONDS)
-    # A session that ended is begun again by the same process, which goes on from memory.
+    # A session that ended is started again by the same process, which continues from memory.
     lab.account(bench, [simulator], len(outages) * IN_FLIGHT)
-    lab.note(f"outages of {', '.join(map(str, outages))} s; recovery: until all is committed")
+    lab.note(f"outages of {', '.join(map(str, outages))} s; recovery: until everything is committed")
 
 
 @experiment(4, "producer fails permanently")
@@ -110,8 +110,9 @@ def producer_fatal(lab):
     times = lab.size(2, 20)
     said = "producer failed; creating a new one"
     for number in range(1, times + 1):
-        # All at once, so that only the service produces when the fault comes. One that meets the
-        # only request under way is no fatal one for librdkafka: then there is another.
+        # All at once, so that only the service produces when the fault comes. librdkafka does not
+        # treat the fault as fatal if it hits the only request in flight; then another one is
+        # injected.
         bench.write(4000)
         bench.wait_for_share((number - 0.9) / number, service)
         with stopwatch() as passed:
@@ -155,9 +156,9 @@ def rebalance_storm(lab):
     bench.wait_until_settled(180, members[-1])
     for member in members:
         member.drain(DRAIN_SECONDS)
-    # The mock cluster refuses every commit from a join until all have joined: whatever was sent
-    # meanwhile is sent again, once for each of the two rebalances of a change. How much that is in
-    # all depends on how long it takes them, so the bound is each event's.
+    # The mock cluster refuses every commit from a join until all members have joined. Events sent
+    # meanwhile are sent again, once for each of the two rebalances of a change. The total depends
+    # on how long the rebalances take, so the bound is per event.
     _, pushes = lab.account(bench, [simulator], None, per_event=1 + 2 * changes)
     most = max(pushes.values())
     lab.wish(most <= 4, "at most 4 pushes of one event")
@@ -169,7 +170,7 @@ def soak(lab):
     kafka, simulator = lab.faulty_broker(), lab.simulator({"latency_ms": 20})
     link, url = lab.link(simulator)
     done = []
-    # The mock cluster keeps little of a topic, so every round has topics of its own.
+    # The mock cluster keeps little of a topic, so each round has its own topics.
     for _ in range(lab.size(1, 20)):
         soak_once(lab, kafka, simulator, link, url, done)
     lab.note(f"{len(done)} faults, the first: {', '.join(done[:12])}")

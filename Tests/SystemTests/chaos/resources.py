@@ -1,4 +1,4 @@
-"""Experiments 11 to 15: what is stored, the clock, descriptors, memory, the admin port."""
+"""Experiments 11 to 15: commit metadata, clock, file descriptors, memory, admin port."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from .processes import seconds_to_next_push
 
 CLOCK_SOURCE = pathlib.Path(__file__).with_name("clock.c")
 PARTITIONS = 4
-# How far experiment 11 sets an offset back.
+# How far experiment 11 moves an offset back.
 SET_BACK = 20
 
 
@@ -40,11 +40,10 @@ def metadata_torture(lab):
         service.drain(DRAIN_SECONDS)
         known += [text for text in map(readable_metadata, positions(bench)) if text]
         assert before < len(bench.written)
-    # Offsets that are set back make events come again: that is what was asked for, and each round
-    # begins with everything settled.
+    # Moving offsets back repeats events on purpose; each round begins with everything settled.
     lab.account(bench, [simulator], rounds * PARTITIONS * SET_BACK)
     assert warnings >= rounds, f"only {warnings} warnings"
-    lab.note(f"{rounds * PARTITIONS} forgeries, {warnings} warnings; offsets were set back at random")
+    lab.note(f"{rounds * PARTITIONS} forgeries, {warnings} warnings; offsets were moved back at random")
 
 
 def said_ignored(service):
@@ -52,7 +51,7 @@ def said_ignored(service):
 
 
 def forgery(lab, bench, offset, known):
-    """An offset at or before the committed one, and metadata that does not belong there."""
+    """An offset at or before the committed one, with metadata that does not belong to it."""
     texts = ["committed by a script", "p1", "p1D", "p1B" + "A" * 4000, "p1R" + "_" * 300]
     for text in lab.random.sample(known, min(3, len(known))):
         place = lab.random.randrange(len(text))
@@ -78,7 +77,7 @@ def positions(bench):
 
 
 def readable_metadata(position):
-    """The metadata; None where the client hands out bytes behind its end, which are no text."""
+    """The metadata, or None if the client returns bytes past its end that are not text."""
     try:
         return position.metadata
     except UnicodeDecodeError:
@@ -107,14 +106,14 @@ def clock_jump(lab):
     latest = max(outcome["completed_at"] for _, outcome in found)
     tomorrow = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 86400))
     assert latest.startswith(tomorrow), f"the clock did not jump: {latest}"
-    lab.note(f"+1 h, -1 h, +1 day and back; {retries:g} retries; recovery: all settled")
+    lab.note(f"+1 h, -1 h, +1 day and back; {retries:g} retries; recovery: until everything settled")
 
 
 @experiment(13, "no file descriptor left")
 def descriptors(lab):
     bench, simulator = lab.bench(lab.persistent_broker()), lab.simulator(SLOW)
     link, url = lab.link(simulator)
-    # A successor takes the place of a member that died: with this broker none expires.
+    # A successor takes the place of a member that died, because this broker expires none.
     settings = bench.slow(simulator, url, kafka={"group_instance_id": "press-0"}, **PATIENT)
     service = bench.start(settings).wait_until_ready()
     bench.write(600)
@@ -137,18 +136,18 @@ def descriptors(lab):
 
 
 def restarted_if_ended(lab, bench, service, settings):
-    """The service, or a successor if it gave up: in order, with a message and a code."""
+    """The service, or a successor if it gave up with a message and an exit code."""
     with contextlib.suppress(AssertionError):
         service.child.wait_for_exit(lab.size(8, 20))
     if service.child.is_running:
         return service
     code = service.child.wait_for_exit()
     if service.has_trapped():
-        lab.wish(False, "stays up: libdispatch could open no file")
+        lab.wish(False, "stays up: libdispatch could not open a file")
     else:
         service.assert_no_crash()
         assert code == 1, f"exit code {code}: {service.child.told()}"
-        lab.wish(False, "stays up: the admin port could not accept, and the service ended in order")
+        lab.wish(False, "stays up: the admin port could not accept, and the service exited cleanly")
     return bench.start(settings).wait_until_ready()
 
 
@@ -207,10 +206,10 @@ def slow_loris(lab):
     lab.account(bench, [simulator], 0)
     slowest = max(times) * 1000
     answered = answers.count(200)
-    lab.wish(answered == len(answers) and slowest <= 100, "/live within 100 ms each time")
+    lab.wish(answered == len(answers) and slowest <= 100, "/live always answers within 100 ms")
     lab.wish(opened <= 64, "at most 64 connections")
     lab.note(
-        f"{opened} of the connections stayed; /live answered {answered} of {len(answers)} times, "
+        f"{opened} connections stayed open; /live answered {answered} of {len(answers)} times, "
         f"at most {slowest:.0f} ms; burst {clean:.1f} s before, {attacked:.1f} s meanwhile"
     )
 
@@ -229,7 +228,7 @@ def timed_health(service):
 
 
 def is_open(connection):
-    """Asks at once; to write to what the peer has closed fails only the second time."""
+    """Checks without waiting; a write to a connection that the peer closed fails only the second time."""
     try:
         return connection.recv(1, socket.MSG_PEEK) != b""
     except BlockingIOError:
@@ -240,7 +239,7 @@ def is_open(connection):
 
 @contextlib.contextmanager
 def lorises(port, count):
-    """Connections that send a byte of a header every second; gives a count of those open."""
+    """Connections that send one header byte per second; yields a function that counts the open ones."""
     end = threading.Event()
     sockets = []
     for _ in range(count):

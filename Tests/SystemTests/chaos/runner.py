@@ -1,4 +1,4 @@
-"""Runs experiments, one line of a table each."""
+"""Runs experiments and prints one table row for each."""
 
 import contextlib
 import pathlib
@@ -17,7 +17,7 @@ HEADER = "| " + " | ".join(HEADINGS) + " |\n|" + "---|" * len(HEADINGS)
 
 
 def run(number, seed, is_short, folder=None):
-    """Runs one experiment; returns its line of the table, and the failure if there was one."""
+    """Runs one experiment; returns its table row, and the failure if there was one."""
     title, function = EXPERIMENTS[number]
     failure, begun = None, time.monotonic()
     with contextlib.ExitStack() as stack:
@@ -51,7 +51,7 @@ def line(number, title, seed, numbers, seconds, failure):
 
 
 def run_all(numbers, seed, is_short):
-    """Prints the table as it grows; returns how many experiments failed."""
+    """Prints the table row by row; returns how many experiments failed."""
     print(HEADER, flush=True)
     failures = []
     for number in numbers:

@@ -6,7 +6,7 @@ from chaos.lab import EXPERIMENTS
 from chaos.runner import HEADER, run
 
 SEED = 1
-# About how long the slow ones take.
+# Approximate durations of the slow ones, in seconds.
 SECONDS = {1: 20, 2: 35, 3: 30, 4: 20, 5: 30, 8: 15, 9: 20, 13: 15, 14: 25, 16: 40}
 
 

@@ -1,4 +1,4 @@
-"""The rendered heliograph.yaml is what the service takes, with the files a pod would see."""
+"""The service accepts the rendered heliograph.yaml with the files that a pod sees."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ SCHEMA = {"type": "object", "required": ["aps"]}
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
-    """A key as Apple gives it out, and a certificate for the app of the values."""
+    """A key as Apple provides it, and a certificate for the app in the values."""
     folder = tmp_path_factory.mktemp("material")
     curve = ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
     openssl("genpkey", *curve, "-out", folder / "key.p8")
@@ -25,7 +25,7 @@ def material(tmp_path_factory):
 
 
 class Pod:
-    """What a container of the release would find: its files under a folder, and its variables."""
+    """The files and variables that a container of the release sees."""
 
     def __init__(self, manifests, folder, material):
         self.folder, self.material = folder, material
@@ -40,7 +40,7 @@ class Pod:
         self.text = chart.configuration_of(manifests)
         for mount in self.container["volumeMounts"]:
             self.text = self.text.replace(f"{mount['mountPath']}/", f"{self.path_of(mount)}/")
-        # As it stands without a file's name behind it.
+        # Unchanged, without the extension of a file name.
         self.text = self.text.replace("/etc/heliograph/schemas", f"{folder}/etc/heliograph/schemas")
         self.configuration = folder / "heliograph.yaml"
         self.configuration.write_text(self.text)
@@ -49,7 +49,7 @@ class Pod:
         return self.folder / mount["mountPath"].lstrip("/")
 
     def mount(self, mount):
-        """Files of the release's own objects as they stand, of all others what their names say."""
+        """Writes the files of the release's own objects; others get the content that their names suggest."""
         path = self.path_of(mount)
         path.mkdir(parents=True)
         volume = self.volumes[mount["name"]]
@@ -106,7 +106,7 @@ class Pod:
 
 @pytest.mark.core
 @pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
-def test_the_service_takes_the_configuration(values_file, tmp_path, material):
+def test_the_service_accepts_the_configuration(values_file, tmp_path, material):
     pod = Pod(chart.render(values_file), tmp_path, material)
     ended = pod.check()
     assert ended.returncode == 0, f"{ended.stdout}{ended.stderr}\n{pod.text}"
@@ -117,7 +117,7 @@ def test_the_service_takes_the_configuration(values_file, tmp_path, material):
     assert test["volumeMounts"] == pod.container["volumeMounts"]
 
 
-def test_the_check_sees_a_bad_key(tmp_path, material):
+def test_check_reports_a_bad_key(tmp_path, material):
     pod = Pod(chart.render(), tmp_path, material)
     (tmp_path / "etc/heliograph/credentials/example/AuthKey_ABC123DEFG.p8").write_text("no key")
     ended = pod.check()
@@ -129,7 +129,7 @@ def settings(values=None, values_file=chart.LEAST):
     return yaml.safe_load(chart.configuration_of(chart.render(values_file, values)))
 
 
-def test_what_is_under_config_goes_through_as_it_stands():
+def test_config_is_passed_through_unchanged():
     given = {
         "retry": {"attempts": 7, "later": []},
         "tokens": {"max_suppressed": 100000000, "dedup_window": 10000000},
@@ -145,12 +145,12 @@ def test_what_is_under_config_goes_through_as_it_stands():
 
 @pytest.mark.parametrize("off", [None, ""])
 @pytest.mark.parametrize("key", ["token_status_topic", "dead_letter_topic"])
-def test_null_switches_a_topic_off_although_helm_drops_it(key, off):
+def test_null_turns_a_topic_off_although_helm_drops_the_key(key, off):
     rendered = settings({"config": {"results": {key: off}}})["results"]
     assert key in rendered and rendered[key] is None
 
 
-def test_credentials_stand_in_the_order_of_their_names():
+def test_credentials_are_sorted_by_name():
     other = {"bundle_ids": ["org.example"], "certificate_file": "/x.p12"}
     named = settings({"credentials": {"zebra": other, "aardvark": other}})["apns"]["credentials"]
     assert [credential["name"] for credential in named] == ["aardvark", "example", "zebra"]
@@ -194,12 +194,12 @@ LOGIN_FILES = {
         ),
     ],
 )
-def test_tls_and_sasl_become_librdkafkas_properties(kafka, properties):
+def test_tls_and_sasl_become_librdkafka_properties(kafka, properties):
     assert settings({"kafka": kafka})["kafka"]["properties"] == properties
 
 
 @pytest.mark.parametrize("kind, secret", [("scram-sha-512", "password"), ("tls", "user.crt")])
-def test_the_service_logs_in_as_strimzis_user(kind, secret):
+def test_the_service_logs_in_as_the_strimzi_user(kind, secret):
     manifests = chart.render(STRIMZI, {"strimzi": {"user": {"type": kind}}})
     user = chart.name_of(chart.only(manifests, "KafkaUser"))
     properties = yaml.safe_load(chart.configuration_of(manifests))["kafka"]["properties"]
@@ -224,7 +224,7 @@ def topics_by_rights(manifests):
     }
 
 
-def test_topics_and_rights_are_what_the_service_needs():
+def test_topics_and_acls_match_what_the_service_needs():
     values = {
         "config": {"retry": {"later": ["60s", "90s", "3600s"]}, "sources": [{"topic": "in"}]},
         "strimzi": {"user": {"operatorCommands": False}},
@@ -256,7 +256,7 @@ def test_topics_and_rights_are_what_the_service_needs():
     } == set(topics_by_rights(manifests))
 
 
-def test_topics_outlive_the_release_and_retry_records_their_events():
+def test_topics_survive_the_release_and_retry_topics_outlast_their_events():
     values = {"config": {"retry": {"give_up_after": "48h"}}}
     for topic in chart.of_kind(chart.render(STRIMZI, values), "KafkaTopic"):
         assert topic["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
@@ -264,7 +264,7 @@ def test_topics_outlive_the_release_and_retry_records_their_events():
             assert topic["spec"]["config"]["retention.ms"] == (7 + 2) * 24 * 3600 * 1000
 
 
-def test_single_topics_may_differ():
+def test_single_topics_can_be_overridden():
     overrides = {
         "Bulk_Notifications": {
             "partitions": 48,
@@ -289,7 +289,7 @@ def test_single_topics_may_differ():
     assert made["broadcasts"] == {**other, "partitions": 1, "replicas": 1}
 
 
-def test_the_commands_need_more_rights_only_when_asked_for():
+def test_the_commands_get_more_rights_only_on_request():
     less, more = (
         topics_by_rights(chart.render(STRIMZI, {"strimzi": {"user": {"operatorCommands": on}}}))
         for on in (False, True)

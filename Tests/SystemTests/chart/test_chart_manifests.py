@@ -1,4 +1,4 @@
-"""What the chart renders is what Kubernetes and the operators take."""
+"""Kubernetes and the operators accept what the chart renders."""
 
 import copy
 import functools
@@ -13,7 +13,7 @@ from harness import chart
 
 SCHEMA_FILE = pathlib.Path(__file__).parent / "custom_resources.yaml"
 SCHEMAS = yaml.load(SCHEMA_FILE.read_text(), yaml.CSafeLoader)
-# The oldest version that Chart.yaml admits, and the newest there is a schema for.
+# The oldest version that Chart.yaml allows, and the newest that has a schema.
 VERSIONS = ("1.27", kubernetes_validate.latest_version())
 LABELS = {
     f"app.kubernetes.io/{name}"
@@ -23,7 +23,7 @@ EVERY_FILE = pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=char
 
 
 def check(manifest, version):
-    """Raises an error unless the manifest keeps to its schema."""
+    """Raises an error unless the manifest matches its schema."""
     schema = SCHEMAS["resources"].get(f"{manifest['apiVersion']}/{manifest['kind']}")
     if schema is None:
         kubernetes_validate.validate(manifest, version, strict=True)
@@ -34,7 +34,7 @@ def check(manifest, version):
 
 
 @EVERY_FILE
-def test_the_chart_is_linted_without_a_warning(values_file):
+def test_helm_lint_reports_no_warning(values_file):
     ended = chart.helm("lint", "--strict", chart.CHART, "--values", values_file)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "[WARNING]" not in ended.stdout and "[ERROR]" not in ended.stdout
@@ -43,7 +43,7 @@ def test_the_chart_is_linted_without_a_warning(values_file):
 
 @EVERY_FILE
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_manifest_keeps_to_its_schema(values_file, version):
+def test_every_manifest_matches_its_schema(values_file, version):
     for manifest in chart.render(values_file):
         check(manifest, version)
 
@@ -65,8 +65,8 @@ PATHS = list(paths_of(yaml.safe_load((chart.CHART / "values.yaml").read_text()))
 
 
 @pytest.mark.parametrize("path", PATHS, ids=".".join)
-def test_null_removes_a_value_or_is_refused_by_a_sentence(path):
-    """No template trips over what is not there, and no null is left in what it makes."""
+def test_null_removes_a_value_or_is_refused_with_a_message(path):
+    """No template fails on a missing value, and no manifest contains null."""
     values_file = "hpa" if path[:2] == ("autoscaling", "hpa") else "everything"
     nothing = functools.reduce(lambda inner, key: {key: inner}, reversed(path), None)
     ended = chart.template(chart.CHART / "ci" / f"{values_file}-values.yaml", nothing)
@@ -78,7 +78,7 @@ def test_null_removes_a_value_or_is_refused_by_a_sentence(path):
         assert re.search(rf"execution error at \S+ {path[0]}\.?[\w.]*: \w", ended.stderr), ended.stderr
 
 
-def test_the_files_of_values_make_every_kind_there_is_a_schema_for():
+def test_the_ci_values_render_every_kind_that_has_a_schema():
     made = {
         f"{manifest['apiVersion']}/{manifest['kind']}"
         for values_file in chart.VALUES_FILES
@@ -99,7 +99,7 @@ def test_the_files_of_values_make_every_kind_there_is_a_schema_for():
         ("KafkaTopic", ("spec",)),
     ],
 )
-def test_the_schemas_refuse_an_unknown_field(kind, path):
+def test_the_schemas_reject_an_unknown_field(kind, path):
     everything = chart.render(chart.CHART / "ci" / "everything-values.yaml")
     manifest = copy.deepcopy(chart.of_kind(everything, kind)[0])
     place = manifest
@@ -110,7 +110,7 @@ def test_the_schemas_refuse_an_unknown_field(kind, path):
         check(manifest, VERSIONS[-1])
 
 
-def test_the_behaviour_of_kedas_autoscaler_is_one_of_kubernetes():
+def test_the_keda_behavior_matches_the_kubernetes_schema():
     scaled = chart.only(chart.render(chart.CHART / "ci" / "keda-values.yaml"), "ScaledObject")
     autoscaler = scaled["spec"]["advanced"]["horizontalPodAutoscalerConfig"]
     manifest = {
@@ -127,7 +127,7 @@ def test_the_behaviour_of_kedas_autoscaler_is_one_of_kubernetes():
 
 
 @EVERY_FILE
-def test_objects_have_one_name_a_namespace_and_the_common_labels(values_file):
+def test_objects_have_a_unique_name_a_namespace_and_the_common_labels(values_file):
     manifests = chart.render(values_file, {"commonLabels": {"team": "messaging"}})
     identities = [(m["apiVersion"], m["kind"], chart.name_of(m)) for m in manifests]
     assert len(identities) == len(set(identities))
@@ -148,13 +148,13 @@ def test_two_releases_share_no_object_and_no_pod(values_file):
     assert not selector.items() <= chart.pod_of(second)["metadata"]["labels"].items()
 
 
-def test_a_long_release_name_leaves_room_for_what_kubernetes_adds():
+def test_a_long_release_name_leaves_room_for_kubernetes_suffixes():
     manifests = chart.render(release="a" * 53)
-    # A pod's host name is cut at 63, and transactional ids are made of it.
+    # A pod's host name is cut at 63 characters, and transactional IDs contain it.
     assert len(chart.name_of(chart.only(manifests, "Deployment"))) <= 63 - len("-0123456789-abcde")
 
 
-def test_topics_whose_names_differ_by_case_or_underscore_alone_stay_apart():
+def test_topics_that_differ_only_by_case_or_underscore_get_different_objects():
     topics = ["news", "News", "ne_ws", "ne-ws", "-news", "x" * 249]
     manifests = chart.render(
         chart.CHART / "ci" / "strimzi-values.yaml",
@@ -167,8 +167,8 @@ def test_topics_whose_names_differ_by_case_or_underscore_alone_stay_apart():
 
 
 @pytest.mark.parametrize("binary", ["helm", "helm3"])
-def test_a_chart_of_charts_switches_off_without_null(binary, tmp_path):
-    """There Helm 4.3 keeps a default that is set to null."""
+def test_an_umbrella_chart_turns_things_off_without_null(binary, tmp_path):
+    """In an umbrella chart, Helm 4.3 keeps a default that is set to null."""
     parent = tmp_path / "platform"
     (parent / "charts").mkdir(parents=True)
     (parent / "charts" / "heliograph").symlink_to(chart.CHART)
@@ -203,7 +203,7 @@ def test_on_openshift_the_namespace_chooses_users_and_groups():
         }
 
 
-def test_the_budget_says_what_becomes_of_pods_that_are_not_ready():
+def test_the_budget_sets_a_policy_for_unready_pods():
     for policy in ("AlwaysAllow", "IfHealthyBudget"):
         values = {"podDisruptionBudget": {"unhealthyPodEvictionPolicy": policy}}
         budget = chart.only(chart.render(values=values), "PodDisruptionBudget")

@@ -1,4 +1,4 @@
-"""Alerts and dashboard reach the cluster as their files have them."""
+"""The rendered alerts and dashboard equal their source files."""
 
 import json
 import re
@@ -22,12 +22,12 @@ def alerts_of(spec):
     return [rule for group in spec["groups"] for rule in group["rules"] if "alert" in rule]
 
 
-def test_the_alerts_are_those_of_the_file_braces_and_all():
-    assert "{{" in str(ALERTS), "no annotation is a template, so this shows nothing"
+def test_the_rendered_alerts_equal_the_file_with_its_templates():
+    assert "{{" in str(ALERTS), "no annotation is a template, so this test proves nothing"
     assert rule_spec() == {"groups": ALERTS["groups"]}
 
 
-def test_promtool_takes_the_rendered_rules(tmp_path):
+def test_promtool_accepts_the_rendered_rules(tmp_path):
     assert shutil.which("promtool"), "promtool is missing; scripts/setup installs it"
     rules = tmp_path / "rules.yaml"
     rules.write_text(yaml.safe_dump(rule_spec(alertLabels={"team": "push"})))
@@ -40,14 +40,14 @@ def test_labels_are_added_to_every_alert():
         assert after == {**before, "labels": {**before.get("labels", {}), "team": "push"}}
 
 
-def test_an_alert_can_be_left_out():
+def test_an_alert_can_be_disabled():
     left_out = alerts_of(ALERTS)[0]["alert"]
     names = [rule["alert"] for rule in alerts_of(rule_spec(disabledAlerts=[left_out]))]
     assert names == [rule["alert"] for rule in alerts_of(ALERTS) if rule["alert"] != left_out]
 
 
 def test_every_rule_sums_by_labels_that_begin_with_namespace_and_job():
-    """The chart puts further ones in front of them."""
+    """The chart adds further labels before them."""
     for group in ALERTS["groups"]:
         for rule in group["rules"]:
             for labels in re.findall(r"\b(?:by|on|without)\s*\(([^)]*)\)", rule["expr"]):
@@ -55,7 +55,7 @@ def test_every_rule_sums_by_labels_that_begin_with_namespace_and_job():
 
 
 @pytest.mark.parametrize("labels", [[], ["cluster"], ["region", "cluster"]])
-def test_one_cluster_hides_no_other(labels, tmp_path):
+def test_one_cluster_does_not_hide_another(labels, tmp_path):
     """Both have a backlog; one has stopped."""
     (tmp_path / "rules.yaml").write_text(
         yaml.safe_dump(rule_spec(additionalAggregationLabels=labels))
@@ -95,7 +95,7 @@ def test_one_cluster_hides_no_other(labels, tmp_path):
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_alerts_lead_to_where_their_page_is():
+def test_alerts_link_to_their_runbook():
     url = "https://docs.example.net/heliograph/operations"
     for rule in alerts_of(rule_spec(runbookUrl=url)):
         assert rule["annotations"]["runbook_url"] == f"{url}#{rule['alert'].lower()}"
@@ -113,7 +113,7 @@ OWN = {"type": "Bearer", "credentials": {"name": "scrape-login", "key": "bearer"
         (TOKEN_FILE, OWN, OWN),
     ],
 )
-def test_a_scrape_sends_the_token_that_the_pages_ask_for(files, authorization, wanted):
+def test_a_scrape_sends_the_bearer_token_of_the_admin_port(files, authorization, wanted):
     values = {"enabled": True, "authorization": authorization}
     for kind, endpoints in [("PodMonitor", "podMetricsEndpoints"), ("ServiceMonitor", "endpoints")]:
         name = kind[0].lower() + kind[1:]
@@ -123,7 +123,7 @@ def test_a_scrape_sends_the_token_that_the_pages_ask_for(files, authorization, w
 
 
 @pytest.mark.parametrize("files", [{}, {"admin.certificate_file": {"secret": "a", "key": "b"}}])
-def test_a_scrape_speaks_tls_where_the_pages_do(files):
+def test_a_scrape_uses_tls_if_the_admin_port_does(files):
     checks = {"serverName": "push.example.com"}
     values = {"enabled": True, "tlsConfig": checks}
     for kind, endpoints in [("PodMonitor", "podMetricsEndpoints"), ("ServiceMonitor", "endpoints")]:
@@ -134,7 +134,7 @@ def test_a_scrape_speaks_tls_where_the_pages_do(files):
         assert found == (("https", checks) if files else (None, None))
 
 
-def test_the_dashboard_is_that_of_the_file():
+def test_the_dashboard_equals_the_file():
     manifests = chart.render(values=ON)
     (dashboard,) = (m for m in manifests if chart.name_of(m).endswith("-dashboard"))
     assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
@@ -146,7 +146,7 @@ def test_the_dashboard_is_that_of_the_file():
 @pytest.mark.parametrize(
     "value, file", [("prometheusRule", "alerts.yaml"), ("dashboard", "dashboard.json")]
 )
-def test_a_chart_without_its_files_says_so(value, file, tmp_path):
+def test_a_chart_without_its_files_reports_it(value, file, tmp_path):
     bare = tmp_path / "heliograph"
     shutil.copytree(chart.CHART, bare)
     (bare / "files" / file).unlink()

@@ -1,4 +1,4 @@
-"""What `helm install` says at its end."""
+"""The notes that `helm install` prints."""
 
 import pytest
 from harness import chart
@@ -18,7 +18,7 @@ def notes(values_file, values):
 
 
 @pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
-def test_the_commands_in_the_notes_name_what_the_release_made(values_file):
+def test_the_commands_in_the_notes_name_the_objects_of_the_release(values_file):
     workload = chart.only(chart.render(values_file), *chart.WORKLOADS)
     port = chart.container_of(chart.render(values_file))["ports"][0]["containerPort"]
     said = notes(values_file, {})
@@ -28,7 +28,7 @@ def test_the_commands_in_the_notes_name_what_the_release_made(values_file):
     assert "helm test push --namespace apps --logs" in said
 
 
-def test_topics_that_nobody_makes_are_listed():
+def test_topics_that_nothing_creates_are_listed():
     listed = notes(chart.LEAST, {"config": {"sources": [{"topic": "in"}]}})
     for topic in ("in", "in.retry.1m", "notifications.token-status   (compacted)"):
         assert f"\n  {topic}\n" in listed
@@ -40,13 +40,13 @@ def test_topics_that_nobody_makes_are_listed():
     "values, is_warned",
     [({}, False), ({"enabled": True}, True), ({"enabled": True, "runbookUrl": "https://a.b/c"}, False)],
 )
-def test_alerts_without_a_link_are_warned_of(values, is_warned):
+def test_alerts_without_a_runbook_link_cause_a_warning(values, is_warned):
     assert ("prometheusRule.runbookUrl" in notes(chart.LEAST, {"prometheusRule": values})) == is_warned
 
 
 @pytest.mark.parametrize(
     "values, warnings", [({}, set()), (INLINE, {KEY_WARNING}), (PASSWORD, {PASSWORD_WARNING})]
 )
-def test_secrets_in_the_values_are_warned_of(values, warnings):
+def test_secrets_in_the_values_cause_a_warning(values, warnings):
     said = notes(chart.LEAST, values)
     assert {text for text in (KEY_WARNING, PASSWORD_WARNING) if text in said} == warnings

@@ -1,4 +1,4 @@
-"""How the rendered objects belong together: selectors, mounts, variables, probes, scaling."""
+"""The rendered objects fit together: selectors, mounts, variables, probes, scaling."""
 
 import pytest
 import yaml
@@ -9,9 +9,9 @@ STATEFUL = chart.CHART / "ci" / "statefulset-values.yaml"
 EVERYTHING = chart.CHART / "ci" / "everything-values.yaml"
 KEDA = chart.CHART / "ci" / "keda-values.yaml"
 HPA = chart.CHART / "ci" / "hpa-values.yaml"
-# CoreDNS', and OpenShift's in its pods.
+# The ports of CoreDNS, and of OpenShift's DNS in its pods.
 DNS = {53, 5353}
-# Notifications, and channels of the sandbox and of production.
+# Notifications, and channel management of the sandbox and of production.
 APNS = {443, 2195, 2196}
 BOTH_ON = {
     "networkPolicy": {"enabled": True},
@@ -21,7 +21,7 @@ BOTH_ON = {
 
 
 def selectors_of(manifests):
-    """Every selector of pods, by the object that has it."""
+    """Every pod selector, by the object that has it."""
     for manifest in manifests:
         spec = manifest.get("spec", {})
         for key in ("selector", "podSelector"):
@@ -32,7 +32,7 @@ def selectors_of(manifests):
 
 
 def selection(selector):
-    """{label: the values that it may have}."""
+    """{label: the allowed values}."""
     plain = selector.get("matchLabels", {} if "matchExpressions" in selector else selector)
     values = {label: {value} for label, value in plain.items()}
     for expression in selector.get("matchExpressions", []):
@@ -42,7 +42,7 @@ def selection(selector):
 
 
 @EVERY_FILE
-def test_every_selector_finds_the_pods_of_the_release_and_the_network_policy_the_test(values_file):
+def test_selectors_match_the_pods_and_the_network_policy_also_the_test_pod(values_file):
     manifests = chart.render(values_file, BOTH_ON)
     labels = chart.pod_of(manifests)["metadata"]["labels"]
     test = chart.only(manifests, "Pod")["metadata"]["labels"]
@@ -55,7 +55,7 @@ def test_every_selector_finds_the_pods_of_the_release_and_the_network_policy_the
         "topologySpreadConstraint",
     }
     for kind, selector in found:
-        # Names that never change: a selector cannot be changed in place.
+        # These names never change: a selector is immutable.
         assert set(selector) == {"app.kubernetes.io/name", "app.kubernetes.io/instance"}, kind
         assert all(labels[label] in values for label, values in selector.items()), kind
         finds_test = all(test[label] in values for label, values in selector.items())
@@ -63,12 +63,13 @@ def test_every_selector_finds_the_pods_of_the_release_and_the_network_policy_the
 
 
 @EVERY_FILE
-def test_pods_are_restricted(values_file):
+def test_pods_run_with_restricted_security(values_file):
     manifests = chart.render(values_file)
     test = chart.only(manifests, "Pod")
     for pod in (chart.pod_of(manifests)["spec"], test["spec"]):
         assert pod["automountServiceAccountToken"] is False
-        # HELIOGRAPH_PORT and the like would be unknown configuration keys.
+        # Kubernetes would otherwise add HELIOGRAPH_PORT and the like, which are unknown
+        # configuration keys.
         assert pod["enableServiceLinks"] is False
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -88,18 +89,18 @@ def test_mounts_and_volumes_agree_and_are_directories(values_file):
         mounts = pod["containers"][0]["volumeMounts"]
         assert {mount["name"] for mount in mounts} == {volume["name"] for volume in pod["volumes"]}
         for mount in mounts:
-            # The kubelet does not update what is mounted by subPath.
+            # The kubelet does not update subPath mounts.
             assert "subPath" not in mount and mount["readOnly"] is True
         for volume in pod["volumes"]:
             assert not {"emptyDir", "hostPath"} & set(volume)
             if "secret" in volume:
-                # For the group alone, which fsGroup makes the process's own.
+                # Readable by the group only, which fsGroup makes the process's own.
                 assert volume["secret"]["defaultMode"] == 0o440
                 assert pod["securityContext"]["fsGroup"]
 
 
 @EVERY_FILE
-def test_what_the_release_makes_is_what_the_pods_mount(values_file):
+def test_pods_mount_every_object_that_the_release_creates(values_file):
     manifests = chart.render(values_file)
     made = {(m["kind"], chart.name_of(m)) for m in chart.of_kind(manifests, "Secret", "ConfigMap")}
     used = set()
@@ -116,7 +117,7 @@ def test_what_the_release_makes_is_what_the_pods_mount(values_file):
 
 
 @EVERY_FILE
-def test_one_autoscaler_or_a_number_of_replicas(values_file):
+def test_replicas_are_set_only_without_an_autoscaler(values_file):
     manifests = chart.render(values_file)
     workload = chart.only(manifests, *chart.WORKLOADS)
     scalers = chart.of_kind(manifests, "HorizontalPodAutoscaler", "ScaledObject")
@@ -126,7 +127,7 @@ def test_one_autoscaler_or_a_number_of_replicas(values_file):
         assert (target["kind"], target["name"]) == (workload["kind"], chart.name_of(workload))
 
 
-def test_static_members_are_named_by_their_pods():
+def test_static_members_are_named_after_their_pods():
     manifests = chart.render(STATEFUL)
     workload = chart.only(manifests, *chart.WORKLOADS)
     service = chart.only(manifests, "Service")
@@ -153,7 +154,7 @@ def test_a_deployment_has_no_static_members():
 
 
 @pytest.mark.parametrize("values_file, port", [(chart.LEAST, 9464), (HPA, 8080)])
-def test_probes_scrapes_and_policy_use_the_admin_port(values_file, port):
+def test_probes_scrapes_and_network_policy_use_the_admin_port(values_file, port):
     manifests = chart.render(values_file, BOTH_ON)
     container = chart.container_of(manifests)
     assert [(p["name"], p["containerPort"]) for p in container["ports"]] == [("admin", port)]
@@ -184,7 +185,7 @@ def checksum(values, values_file=chart.LEAST, **options):
         (HPA, {"kafka": {"sasl": {"password": "another"}}}),
     ],
 )
-def test_what_is_read_at_start_alone_replaces_the_pods(values_file, values):
+def test_a_change_that_is_read_only_at_startup_replaces_the_pods(values_file, values):
     assert checksum(values, values_file) != checksum({}, values_file)
 
 
@@ -196,14 +197,14 @@ def test_what_is_read_at_start_alone_replaces_the_pods(values_file, values):
         (chart.LEAST, {"podMonitor": {"enabled": True}}),
     ],
 )
-def test_what_is_read_again_while_running_does_not(values_file, values):
+def test_a_change_that_is_reloaded_at_runtime_replaces_no_pods(values_file, values):
     changed, unchanged = (chart.render(values_file, v) for v in (values, {}))
     assert changed != unchanged
     assert chart.pod_of(changed) == chart.pod_of(unchanged)
 
 
 def configurations(manifests):
-    """{name: text} of the ConfigMaps with a heliograph.yaml, which can never change."""
+    """{name: text} of the ConfigMaps with a heliograph.yaml, all immutable."""
     found = {}
     for manifest in chart.of_kind(manifests, "ConfigMap"):
         if "heliograph.yaml" in manifest["data"]:
@@ -213,7 +214,7 @@ def configurations(manifests):
 
 
 def test_a_pod_never_reads_the_configuration_of_another_revision():
-    """A change is another object, and the pods that were there keep theirs."""
+    """A change creates a new object, and existing pods keep the old one."""
     before = chart.render()
     after = chart.render(values={"config": {"retry": {"attempts": 4}}})
     for manifests in (before, after):
@@ -227,7 +228,7 @@ def test_a_pod_never_reads_the_configuration_of_another_revision():
 
 
 def test_the_configurations_of_earlier_revisions_stay():
-    """As many as ReplicaSets, the newest; those of others, and those that Helm is about to make, not."""
+    """The newest, as many as ReplicaSets; not other objects, nor what Helm is about to create."""
 
     def config_map(name, day, release="push-heliograph"):
         return {
@@ -246,7 +247,7 @@ def test_the_configurations_of_earlier_revisions_stay():
     there += [{"metadata": {"name": "no-labels", "namespace": "apps"}}]
     with chart.cluster(there) as options:
         few = {"revisionHistoryLimit": 3}
-        # Helm 4 would ask for every kind there is.
+        # Helm 4 would ask for every kind in the API.
         made = configurations(chart.render(values=few, options=options, binary="helm3"))
     assert made == {
         present: text,
@@ -254,7 +255,7 @@ def test_the_configurations_of_earlier_revisions_stay():
     }
 
 
-def test_a_new_version_of_the_chart_alone_replaces_no_pods(tmp_path):
+def test_a_new_chart_version_alone_replaces_no_pods(tmp_path):
     newer = tmp_path / "heliograph"
     newer.mkdir()
     for entry in chart.CHART.iterdir():
@@ -284,13 +285,13 @@ def test_a_new_version_of_the_chart_alone_replaces_no_pods(tmp_path):
         ({"schema_registry": {"url": "http://r:8081/path"}}, [DNS, {9092}, APNS, {8081}]),
     ],
 )
-def test_the_network_policy_opens_what_the_configuration_names(values, ports):
+def test_the_network_policy_opens_the_ports_of_the_configuration(values, ports):
     manifests = chart.render(values={"config": values, "networkPolicy": {"enabled": True}})
     rules = chart.only(manifests, "NetworkPolicy")["spec"]["egress"]
     assert [{port["port"] for port in rule["ports"]} for rule in rules] == ports
 
 
-def test_keda_looks_at_each_source_as_the_service_logs_in():
+def test_keda_reads_each_source_with_the_login_of_the_service():
     manifests = chart.render(KEDA)
     triggers = chart.only(manifests, "ScaledObject")["spec"]["triggers"]
     assert [trigger["metadata"]["topic"] for trigger in triggers] == [
@@ -320,8 +321,8 @@ def test_keda_looks_at_each_source_as_the_service_logs_in():
         )
 
 
-def test_keda_may_have_a_login_of_its_own():
-    """Where the pods' login is none that the chart understands, or for another user."""
+def test_keda_can_have_its_own_login():
+    """For a pod login that the chart cannot read, or for another user."""
     reference = {"name": "kafka", "kind": "ClusterTriggerAuthentication"}
     own = {"authenticationRef": reference, "metadata": {"sasl": "oauthbearer", "tls": "enable"}}
     properties = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
@@ -341,7 +342,7 @@ def test_keda_may_have_a_login_of_its_own():
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "plaintext"])
-def test_keda_needs_no_login_where_there_is_none(protocol):
+def test_keda_gets_no_login_if_the_service_has_none(protocol):
     properties = {"security.protocol": protocol}
     values = {
         "autoscaling": {"keda": {"enabled": True}},
@@ -351,7 +352,7 @@ def test_keda_needs_no_login_where_there_is_none(protocol):
         assert "authenticationRef" not in trigger
 
 
-def test_further_objects_are_made_of_maps_and_of_texts():
+def test_extra_objects_can_be_maps_or_texts():
     text = """{
         apiVersion: v1, kind: ConfigMap,
         metadata: {name: "{{ .Release.Name }}-text", namespace: "{{ .Release.Namespace }}"},
@@ -371,8 +372,8 @@ def test_further_objects_are_made_of_maps_and_of_texts():
     assert data["push-text"] == {"replicas": "2"}
 
 
-def test_templates_stand_in_what_is_further_and_not_in_annotations_of_pods():
-    """Vault's injector has templates of its own there."""
+def test_extra_values_are_templates_but_pod_annotations_are_not():
+    """Vault's injector puts its own templates into annotations."""
     injected = '{{ with secret "apns" }}{{ .Data.key }}{{ end }}'
     here = "{{ .Release.Namespace }}"
     manifests = chart.render(
@@ -408,7 +409,7 @@ DIGEST = f"sha256:{'0' * 64}"
         ({"tag": "2", "digest": DIGEST}, "c.example", f"c.example/heliograph@{DIGEST}"),
     ],
 )
-def test_the_image_is_of_the_registry_of_all(image, registry, expected):
+def test_a_global_registry_applies_to_the_image(image, registry, expected):
     login = [{"name": "login"}]
     shared = {"imageRegistry": registry, "imagePullSecrets": login}
     manifests = chart.render(values={"image": image, "global": shared})
@@ -422,8 +423,8 @@ def test_the_image_is_of_the_registry_of_all(image, registry, expected):
     [(chart.LEAST, None), (HPA, None), (KEDA, None), (EVERYTHING, "kafka-keystore,more")],
     ids=chart.parameter_name,
 )
-def test_reloader_looks_at_secrets_that_are_variables(values_file, secrets):
-    """Files of APNs and of Kafka are read again, or start the process again by themselves."""
+def test_reloader_watches_only_secrets_used_as_variables(values_file, secrets):
+    """The process reloads APNs files itself, and restarts itself for Kafka files."""
     values = {"reloader": {"enabled": True}, "annotations": {"owner": "push"}}
     workload = chart.only(chart.render(values_file, values), *chart.WORKLOADS)
     annotations = workload["metadata"]["annotations"]
@@ -431,7 +432,7 @@ def test_reloader_looks_at_secrets_that_are_variables(values_file, secrets):
     assert annotations.get("secret.reloader.stakater.com/reload") == secrets
 
 
-def test_a_service_monitor_finds_the_service_of_the_pods():
+def test_a_service_monitor_selects_the_service_of_the_pods():
     values = {"serviceMonitor": {"enabled": True, "targetLabels": ["team"], "interval": "15s"}}
     manifests = chart.render(values=values)
     monitor = chart.only(manifests, "ServiceMonitor")["spec"]
@@ -444,7 +445,7 @@ def test_a_service_monitor_finds_the_service_of_the_pods():
 
 
 @EVERY_FILE
-def test_secrets_stand_in_secrets_alone(values_file):
+def test_secret_values_are_only_in_secrets(values_file):
     inline = {
         "credentials": {
             "inline": {
@@ -459,7 +460,7 @@ def test_secrets_stand_in_secrets_alone(values_file):
             assert "not a {{ template }}" not in str(manifest)
 
 
-def test_labels_that_the_chart_sets_cannot_be_set():
+def test_labels_of_the_chart_cannot_be_overridden():
     for key in ("commonLabels", "podLabels"):
         said = chart.refusal({key: {"app.kubernetes.io/name": "x"}})
         assert f"/{key}/app.kubernetes.io~1name" in said

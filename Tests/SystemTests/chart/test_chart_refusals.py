@@ -1,4 +1,4 @@
-"""Values that cannot work are refused, by a sentence that names the value."""
+"""Values that cannot work are refused with a message that names the value."""
 
 import functools
 import re
@@ -28,7 +28,7 @@ def hpa(**fields):
 
 
 REFUSED = [
-    # What the templates say.
+    # Refused by templates.
     (credential(), "credentials.other: neither a key_file nor a certificate_file"),
     (credential(existingSecret="s"), "credentials.other.files: map files to keys of the Secret s"),
     (credential(files={"key_file": "k"}), "credentials.other.existingSecret: name the Secret"),
@@ -206,7 +206,7 @@ REFUSED = [
         "kafka.tls.enabled: strimzi.user.type tls needs it",
     ),
     ({"strimzi": {**STRIMZI_USER, "namespace": "b"}}, "strimzi.namespace: pods cannot read"),
-    # What the schema says.
+    # Refused by the schema.
     ({"replicas": 3}, "additional properties 'replicas' not allowed"),
     ({"image": {"repo": "a"}}, "'/image': additional properties 'repo' not allowed"),
     ({"image": {"digest": "sha256:1"}}, "/image/digest"),
@@ -251,7 +251,7 @@ def test_a_chart_without_credentials_says_in_one_line_what_to_do():
     assert chart.template(chart.ROOT / named).returncode == 0
 
 
-def test_every_refusal_of_the_templates_has_a_row():
+def test_every_refusal_in_the_templates_has_a_row():
     source = (chart.CHART / "templates" / "_validate.tpl").read_text()
     sentences = re.findall(r'fail (?:\(printf )?"([^"]+)"', source)
     assert len(sentences) == len(re.findall(r"\bfail\b", source))
@@ -262,12 +262,12 @@ def test_every_refusal_of_the_templates_has_a_row():
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.127.0.1", "fd00::1:1", None])
-def test_an_address_that_probes_reach_is_taken(host):
+def test_an_address_that_probes_reach_is_accepted(host):
     rendered = chart.render(values={"config": {"admin": {"host": host}}})
     assert yaml.safe_load(chart.configuration_of(rendered))["admin"].get("host") == host
 
 
-def test_further_variables_of_heliograph_are_taken():
+def test_other_variables_of_heliograph_are_accepted():
     variables = [{"name": "HELIOGRAPH_LOG_LEVEL", "value": "debug"}]
     container = chart.container_of(chart.render(values={"extraEnv": variables}))
     assert variables[0] in container["env"]
@@ -276,7 +276,7 @@ def test_further_variables_of_heliograph_are_taken():
 @pytest.mark.parametrize(
     "drain, grace", [("10s", 21), ("1m", 71), ("500ms", 11), ("0s", 11), ("10m", 611)]
 )
-def test_a_grace_period_one_second_longer_is_taken(drain, grace):
+def test_a_grace_period_one_second_longer_is_accepted(drain, grace):
     values = {
         "config": {"limits": {"drain_timeout": drain}},
         "terminationGracePeriodSeconds": grace,
@@ -298,15 +298,15 @@ def test_a_grace_period_one_second_longer_is_taken(drain, grace):
         ("", {"limits": {"in_flight_bytes": "4GiB"}}),
     ],
 )
-def test_a_limit_of_memory_that_suffices_is_taken(memory, config):
+def test_a_sufficient_memory_limit_is_accepted(memory, config):
     chart.render(values={"config": config, "resources": {"limits": {"memory": memory}}})
 
 
-def test_the_schema_and_the_readme_are_what_docs_and_values_say():
+def test_the_schema_and_the_readme_match_the_docs_and_the_values():
     subprocess.run([sys.executable, chart.ROOT / "scripts" / "make-chart", "--check"], check=True)
 
 
-def test_the_chart_has_heliographs_own_defaults():
+def test_the_chart_has_the_defaults_of_the_service():
     documented = {}
     for line in (chart.ROOT / "docs" / "configuration.md").read_text().splitlines():
         if line.startswith("| `"):
@@ -327,5 +327,5 @@ def test_the_chart_has_heliographs_own_defaults():
         )
         if key != "sources" and yaml.safe_load(documented[key]) != value
     }
-    # One thread for each core of the node is wrong for a pod.
+    # One thread per core of the node is wrong for a pod.
     assert differing == {"shards": 2}

@@ -1,1 +1,1 @@
-"""What the system tests are built from: processes, Kafka, configuration and events."""
+"""The building blocks of the system tests: processes, Kafka, configuration and events."""

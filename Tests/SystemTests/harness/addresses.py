@@ -9,7 +9,7 @@ import threading
 
 @contextlib.contextmanager
 def black_hole(address, port):
-    """Drops every SYN: its queue of connections to accept is full."""
+    """Drops every SYN, because its accept queue is full."""
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket())
         listener.bind((address, port))
@@ -24,7 +24,7 @@ def black_hole(address, port):
 
 @contextlib.contextmanager
 def broken_server(address, port):
-    """Accepts connections, and says something that is no TLS; yields the list of who came."""
+    """Accepts connections and sends bytes that are not TLS; yields the list of clients."""
     visitors = []
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server((address, port)))
@@ -38,13 +38,13 @@ def broken_server(address, port):
                         stream.sendall(b"HTTP/1.1 502 Bad Gateway\r\n\r\n")
 
         threading.Thread(target=serve, daemon=True).start()
-        # Without it the blocked accept would keep the port.
+        # Otherwise the blocked accept would keep the port.
         stack.callback(listener.shutdown, socket.SHUT_RDWR)
         yield visitors
 
 
 def environment(folder, addresses):
-    """The variables with which a process finds these addresses behind "localhost"."""
+    """The variables that make a process resolve "localhost" to these addresses."""
     source = pathlib.Path(__file__).with_suffix(".c")
     library = folder / "addresses.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
@@ -53,6 +53,6 @@ def environment(folder, addresses):
 
 
 def move(folder, addresses):
-    """From now on look-ups find these."""
+    """Changes the addresses that later look-ups find."""
     (folder / "addresses.new").write_text(" ".join(addresses))
     (folder / "addresses.new").rename(folder / "addresses")

@@ -7,7 +7,7 @@ from .service import Service, Topics, configuration
 
 
 class Bench:
-    """Names of its own, so that tests share brokers without meeting."""
+    """Has unique names, so that tests can share a broker."""
 
     def __init__(self, kafka, folder, stack, partitions):
         name = f"test-{uuid.uuid4().hex[:12]}"

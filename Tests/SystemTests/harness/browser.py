@@ -15,7 +15,7 @@ PORT_IS_TAKEN = re.compile(r"port not available")
 
 
 class Browser:
-    """One window. Everything that it asks the network and says on its console is kept."""
+    """One window. Records every network request and console message."""
 
     def __init__(self, port, profile):
         self._base = f"http://127.0.0.1:{port}"
@@ -26,7 +26,7 @@ class Browser:
                 "binary": shutil.which("chromium"),
                 "args": [
                     "--headless=new",
-                    # The tests run as root in containers, and load only pages of our own.
+                    # The tests run as root in containers, and load only our own pages.
                     "--no-sandbox",
                     "--disable-dev-shm-usage",
                     "--disable-gpu",
@@ -58,18 +58,18 @@ class Browser:
         return self._ask("POST", self._session + path, body or {})
 
     def devtools(self, method, **parameters):
-        """A command of the Chrome DevTools Protocol."""
+        """Runs a command of the Chrome DevTools Protocol."""
         return self._command("/goog/cdp/execute", {"cmd": method, "params": parameters})
 
     def open(self, address):
         self._command("/url", {"url": address})
 
     def run(self, script, *arguments):
-        """What a function body returns; elements cannot be passed."""
+        """Runs a function body and returns its result; elements cannot be passed."""
         return self._command("/execute/sync", {"script": script, "args": list(arguments)})
 
     def look(self, width, height, dark=False, reduced_motion=True):
-        """The size of the window in CSS pixels, and what the person prefers."""
+        """Sets the window size in CSS pixels and the user's preferences."""
         self.devtools(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -89,7 +89,7 @@ class Browser:
         )
 
     def press(self, key):
-        """A key by its name, as in `Tab` or `Enter`."""
+        """Presses a key by name, such as `Tab` or `Enter`."""
         codes = {"Tab": 9, "Enter": 13}
         for kind in ("keyDown", "keyUp"):
             text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
@@ -103,7 +103,7 @@ class Browser:
             )
 
     def screenshot(self, path, whole=True):
-        """The whole page as a PNG, or what the window shows of it."""
+        """The whole page as a PNG, or its visible part."""
         picture = self.devtools("Page.captureScreenshot", captureBeyondViewport=whole)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(picture["data"]))
@@ -113,20 +113,20 @@ class Browser:
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 url = message["params"]["request"]["url"]
-                # The browser's first tab asks for parts of itself, sooner or later.
+                # The browser requests parts of its own first tab at any time.
                 if not url.startswith("chrome://"):
                     self._requests.append(url)
         self._console += self._command("/se/log", {"type": "browser"})
 
     @property
     def requests(self):
-        """Every address asked for so far."""
+        """Every URL requested so far."""
         self._read_logs()
         return list(self._requests)
 
     @property
     def complaints(self):
-        """What stands on the console as a warning or an error, blocked content included."""
+        """The console's warnings and errors, including blocked content."""
         self._read_logs()
         return [
             entry["message"] for entry in self._console if entry["level"] in ("WARNING", "SEVERE")
@@ -138,7 +138,7 @@ class Browser:
 
 @contextlib.contextmanager
 def running_browser(folder):
-    """Starts chromedriver on a free port, and a browser with a profile of its own."""
+    """Starts chromedriver on a free port, and a browser with its own profile."""
     assert shutil.which("chromium"), "chromium is missing; run scripts/setup"
     with running_driver() as port:
         browser = Browser(port, folder / "profile")
@@ -150,10 +150,10 @@ def running_browser(folder):
 
 @contextlib.contextmanager
 def running_driver(attempts=10):
-    """Starts chromedriver; its port.
+    """Starts chromedriver; returns its port.
 
-    It lets the system choose a port of IPv6 and then needs the same one of IPv4, which somebody else
-    may have. Then it ends, and the next one gets another port.
+    The system chooses chromedriver's IPv6 port, and chromedriver then needs the same port for IPv4.
+    If that one is taken, it ends, and the next one gets another port.
     """
     path = shutil.which("chromedriver")
     assert path, "chromedriver is missing; run scripts/setup"
@@ -168,7 +168,7 @@ def running_driver(attempts=10):
 
 
 def port_of(line):
-    """The port of a driver that has started, 0 of one that found it taken; else None."""
+    """The port of a driver that has started, 0 if the port was taken, else None."""
     if PORT_IS_TAKEN.search(line):
         return 0
     started = READY.search(line)

@@ -1,4 +1,4 @@
-"""Provider certificates as Apple issues them, made by OpenSSL's command."""
+"""Provider certificates as Apple issues them, made with the openssl command."""
 
 import subprocess
 from datetime import timedelta
@@ -7,9 +7,9 @@ from .events import APP
 
 
 def request(app):
-    """What Apple writes into a provider certificate.
+    """The extensions that Apple writes into a provider certificate.
 
-    The Subject's user ID, the marks of both environments, and the list of topics with their
+    The subject's user ID, the markers of both environments, and the list of topics with their
     kinds.
     """
     return f"""
@@ -42,7 +42,7 @@ def openssl(*arguments):
 
 
 def write_certificate(folder, app=APP, days=2, expired=False, start=None):
-    """Writes certificate.pem and key.pem; `start` is its first moment, default now."""
+    """Writes certificate.pem and key.pem; `start` is when validity begins, by default now."""
     folder.mkdir()
     (folder / "request.conf").write_text(request(app))
     openssl(
@@ -59,7 +59,7 @@ def write_certificate(folder, app=APP, days=2, expired=False, start=None):
     begins, ends = ("20200101000000Z", "20210101000000Z")
     if start is not None:
         begins, ends = (f"{moment:%Y%m%d%H%M%SZ}" for moment in (start, start + timedelta(days)))
-    # `req -x509` makes none of another time: an authority of one certificate does.
+    # `req -x509` cannot set another time, so a single-use CA signs.
     openssl("req", "-new", *subject, "-out", folder / "request.pem")
     (folder / "index.txt").write_text("")
     (folder / "ca.conf").write_text(

@@ -19,7 +19,7 @@ WORKLOADS = ("Deployment", "StatefulSet")
 
 
 class StrictLoader(yaml.CSafeLoader):
-    """Refuses what Kubernetes refuses: a key that stands twice."""
+    """Refuses duplicate keys, as Kubernetes does."""
 
     def construct_mapping(self, node, deep=False):
         keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
@@ -30,13 +30,13 @@ class StrictLoader(yaml.CSafeLoader):
 
 @functools.cache
 def tools():
-    """Where `helm` and `helm3` are."""
+    """The paths of `helm` and `helm3`."""
     subprocess.run([ROOT / "scripts" / "fetch-helm"], check=True)
     return ROOT / ".build" / "tools"
 
 
 def helm(*arguments, values=None, binary="helm"):
-    """Runs helm; `values` go in as a further values file, on standard input."""
+    """Runs helm; `values` are one more values file, on standard input."""
     extra = [] if values is None else ["--values", "-"]
     return subprocess.run(
         [tools() / binary, *map(str, arguments), *extra],
@@ -56,7 +56,7 @@ def template(
     chart=CHART,
     binary="helm",
 ):
-    """Runs `helm template`, once for the same arguments."""
+    """Runs `helm template` once for equal arguments."""
     further = None if values is None else json.dumps(values, sort_keys=True)
     return rendered(
         str(chart), str(values_file), further, release, namespace, tuple(options), binary
@@ -74,7 +74,7 @@ def rendered(chart, values_file, further, release, namespace, options, binary):
 
 
 def render(values_file=LEAST, values=None, **options):
-    """The manifests, hooks included."""
+    """The manifests, including hooks."""
     ended = template(values_file, values, **options)
     assert ended.returncode == 0, ended.stderr
     documents = yaml.load_all(ended.stdout, StrictLoader)
@@ -82,15 +82,15 @@ def render(values_file=LEAST, values=None, **options):
 
 
 def refusal(values, values_file=LEAST):
-    """What helm says when it does not take the values."""
+    """Helm's error when it refuses the values."""
     ended = template(values_file, values)
-    assert ended.returncode != 0, "the values were taken"
+    assert ended.returncode != 0, "helm accepted the values"
     return ended.stderr
 
 
 @contextlib.contextmanager
 def cluster(config_maps):
-    """As much of an API server as `lookup` needs: helm's options to reach it."""
+    """The part of an API server that `lookup` needs; returns helm's options to reach it."""
     listed = {"name": "configmaps", "singularName": "", "namespaced": True, "kind": "ConfigMap"}
     pages = {
         "/version": {"major": "1", "minor": "30", "gitVersion": "v1.30.0"},
@@ -136,7 +136,7 @@ def of_kind(manifests, *kinds):
 
 
 def only(manifests, *kinds):
-    """The one manifest of these kinds."""
+    """The only manifest of these kinds."""
     found = of_kind(manifests, *kinds)
     assert len(found) == 1, f"{len(found)} of {kinds}"
     return found[0]
@@ -170,5 +170,5 @@ def configuration_of(manifests):
 
 
 def parameter_name(value):
-    """What pytest calls a parameter that is a values file."""
+    """The name that pytest shows for a values file."""
     return value.name.removesuffix("-values.yaml") if isinstance(value, pathlib.Path) else None

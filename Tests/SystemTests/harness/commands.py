@@ -1,4 +1,4 @@
-"""Commands of `heliograph` that run to their end."""
+"""Runs commands of `heliograph` to their end."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ class Ended:
 
 
 def running_command(folder, settings, *arguments, environment=None):
-    """Starts `heliograph ARGUMENTS --config ...` with these settings, and variables besides ours."""
+    """Starts `heliograph ARGUMENTS --config ...` with these settings and extra variables."""
     path = folder / "command.yaml"
     path.write_text(yaml.safe_dump(settings))
     command = [built_binary("heliograph"), *map(str, arguments), "--config", str(path)]
@@ -29,7 +29,7 @@ def running_command(folder, settings, *arguments, environment=None):
 
 
 def run_command(folder, settings, *arguments, seconds=60, environment=None):
-    """The same, to its end."""
+    """The same, waiting for the end."""
     with running_command(folder, settings, *arguments, environment=environment) as child:
         code = child.wait_for_exit(seconds)
         return Ended(code, child.lines("stdout"), child.lines("stderr"))

@@ -1,4 +1,4 @@
-"""The shipped schemas, checked by code that is not ours."""
+"""Checks the shipped schemas with independent code."""
 
 import datetime
 import functools
@@ -12,7 +12,7 @@ from .processes import ROOT
 SCHEMAS = ROOT / "schemas"
 EXAMPLES = SCHEMAS / "examples"
 NAMES = sorted(path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json"))
-# What a topic holds, by the end of its name as `Topics.create` makes them.
+# The schema of each kind of topic, by the suffix of its name (`Topics.create`).
 CONTRACTS = {".results": "notification-outcome.v1", ".token-status": "token-status.v1"}
 
 _formats = jsonschema.FormatChecker(["uuid"])
@@ -21,12 +21,12 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)
 
 @_formats.checks("date-time", raises=ValueError)
 def _is_date_time(value):
-    """jsonschema needs further packages for this one."""
+    """jsonschema needs extra packages for this format."""
     if not isinstance(value, str):
         return True
     if not _RFC_3339.fullmatch(value):
         raise ValueError("not as RFC 3339 has it")
-    # Before 3.11 only three or six digits of a fraction are understood.
+    # Python before 3.11 accepts only three or six fraction digits.
     datetime.datetime.fromisoformat(re.sub(r"\.\d+", "", value).replace("Z", "+00:00"))
     return True
 
@@ -39,7 +39,7 @@ def validator(name):
 
 
 def assert_kept(topic, messages):
-    """Every record of a topic that has a schema keeps to it."""
+    """Asserts that every record matches the schema of its topic, if it has one."""
     names = [name for end, name in CONTRACTS.items() if topic.endswith(end)]
     for name in names:
         for message in messages:

@@ -1,4 +1,4 @@
-"""Requests to the simulator by curl, with provider tokens that PyJWT makes."""
+"""Sends requests to the simulator with curl and provider tokens from PyJWT."""
 
 import functools
 import pathlib
@@ -11,7 +11,7 @@ APP = "com.example.app"
 
 
 def provider_token(simulator, key_id=None, key_file=None, **changes):
-    """Made by PyJWT, which knows nothing of our code; by default with the simulator's own key."""
+    """Made by PyJWT, which is independent of our code; by default with the simulator's own key."""
     ready = simulator.ready
     key = pathlib.Path(key_file or ready["key_file"]).read_text()
     return made(key, key_id or ready["key_id"], ready["team_id"], **changes)
@@ -19,13 +19,13 @@ def provider_token(simulator, key_id=None, key_file=None, **changes):
 
 @functools.cache
 def made(key, key_id, team_id, **changes):
-    """Once: APNs takes one token of a key in 20 minutes."""
+    """Cached: APNs accepts one token per key in 20 minutes."""
     claims = {"iss": team_id, "iat": int(time.time()), **changes}
     return jwt.encode(claims, key, "ES256", {"kid": key_id, "typ": None})
 
 
 def curl(simulator, url, *words, jwt_token=None, body=None):
-    """Status, header fields and body of one request; None for what did not come."""
+    """Status, header fields and body of one request; None for missing parts."""
     command = ["curl", "-sS", "-i", "--http2", "--cacert", simulator.ready["ca_file"], *words]
     if jwt_token:
         command += ["-H", f"authorization: bearer {jwt_token}"]

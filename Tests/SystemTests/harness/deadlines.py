@@ -1,11 +1,11 @@
-"""Waiting for something to become true, never for time to pass."""
+"""Waits for a condition, never for time to pass."""
 
 import threading
 import time
 
 
 class Deadline:
-    """A moment after which waiting turns into failure."""
+    """A point in time after which waiting fails."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -21,9 +21,10 @@ class Deadline:
 
 
 def eventually(condition, seconds, what, interval=0.05):
-    """Asks until `condition()` is truthy, and returns that value.
+    """Polls until `condition()` is truthy, and returns its value.
 
-    `what` completes the sentence "waited N s for ..."; it may be a callable, for late facts.
+    `what` completes the sentence "waited N s for ..."; it may be a callable, for details at the
+    time of failure.
     """
     deadline = Deadline(seconds)
     pause = threading.Event()

@@ -1,4 +1,4 @@
-"""Events to produce, what must come of them, and what went to APNs."""
+"""Events to produce, their expected outcomes, and the requests that APNs gets."""
 
 import base64
 import copy
@@ -11,7 +11,7 @@ import uuid
 from .kafka import Written
 from .processes import ROOT
 
-# Fixed for ever; the service's `APNsID` has the same.
+# Must never change; the service's `APNsID` uses the same value.
 APNS_ID_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "heliograph")
 APP = "com.example.News"
 ANY_REASON = object()
@@ -20,13 +20,13 @@ _numbers = itertools.count(1)
 
 
 def derived_apns_id(event):
-    """The identifier of the event's notification, unless it brings its own."""
+    """The `apns-id` derived from the event, unless the event sets its own."""
     name = event["id"] + "\0" + event["device_token"].lower()
     return event.get("apns_id") or str(uuid.uuid5(APNS_ID_NAMESPACE, name))
 
 
 def new_event(**fields):
-    """A valid event for a living token of its own."""
+    """A valid event with its own active token."""
     number = next(_numbers)
     event = {
         "id": f"event-{number}",
@@ -51,15 +51,15 @@ def records(count):
     return [record(new_event()) for _ in range(count)]
 
 
-# A simulator's rule: the last events of a burst are answered seconds later than the others.
+# A simulator rule: the last events of a burst are answered seconds after the others.
 HOLD = {"prefix": "4e1d", "is": "ok", "delay_ms": 5000}
 
 
 def burst(count, held):
-    """Records of which the last are for devices that `HOLD` is about.
+    """Records; the last ones are for devices that match `HOLD`.
 
-    Where more of them are held than can be in flight, the burst is under way for twice that delay
-    at least, however fast it began.
+    If more of them are held than fit in flight, the burst takes at least twice that delay, however
+    fast it began.
     """
     tokens = [f"{HOLD['prefix']}{number:060x}" for number in range(held)]
     return records(count - held) + [record(new_event(device_token=token)) for token in tokens]
@@ -103,14 +103,14 @@ def _event_in(value):
 
 
 def payload_bytes(value):
-    """The payload's bytes as they stand in the event: found by position, not written again."""
+    """The payload's bytes exactly as in the event: found by position, not re-encoded."""
     text = value.decode()
     decoder = json.JSONDecoder()
     position = _skip_space(text, 0) + 1
     while True:
         name, position = decoder.raw_decode(text, _skip_space(text, position))
         position = _skip_space(text, position)
-        assert text[position] == ":", "not an object's member"
+        assert text[position] == ":", "not a member of an object"
         start = _skip_space(text, position + 1)
         _, end = decoder.raw_decode(text, start)
         if name == "payload":
@@ -131,7 +131,7 @@ def sha256(octets):
 
 
 def changed(base, change):
-    """A copy of a tree of dictionaries with `change` laid over it; lists are replaced."""
+    """A copy of a nested dictionary with `change` merged into it; lists are replaced."""
     result = copy.deepcopy(base)
     for name, value in change.items():
         if isinstance(value, dict) and isinstance(result.get(name), dict):

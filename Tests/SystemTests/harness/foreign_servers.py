@@ -1,6 +1,7 @@
-"""HTTP/2 servers of other people, with canned answers of APNs: nghttpd, nginx and Caddy (Go).
+"""Third-party HTTP/2 servers with canned APNs answers: nghttpd, nginx and Caddy (Go).
 
-nginx and Caddy answer by the first digits of the device token (`ANSWERS`), everything else is 200.
+nginx and Caddy answer by the first digits of the device token (`ANSWERS`); everything else gets
+200.
 """
 
 import contextlib
@@ -25,12 +26,12 @@ ANSWERS = {
 
 
 def program(name):
-    """Its path, or None; Debian puts servers where only root looks."""
+    """Its path, or None; Debian installs servers outside of users' PATH."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 class ForeignServer:
-    """A server as a process of its own; `ready` is what the service must be told."""
+    """A server in its own process; `ready` is the configuration for the service."""
 
     def __init__(self, folder, child, ready):
         self.folder = folder
@@ -38,14 +39,14 @@ class ForeignServer:
         self.ready = ready
 
     def requests(self):
-        """What nginx logged, a dictionary for each request that has ended."""
+        """nginx's log: one dictionary per finished request."""
         whole, _, _ = (self.folder / "requests.ndjson").read_text().rpartition("\n")
         return [json.loads(line) for line in whole.splitlines()]
 
 
 @contextlib.contextmanager
 def running(folder, arguments):
-    """Starts `arguments(port)`: none of these servers can choose a free port and tell it."""
+    """Starts `arguments(port)`: none of these servers can choose a free port and report it."""
     identity = make_identity(folder)
     with reserved_port() as port:
         address = f"https://localhost:{port}"
@@ -64,7 +65,7 @@ def listens(child, port):
 
 
 def nghttpd(folder, known_token, *options):
-    """Knows one device; for the rest it has "404 Not Found", with a body in HTML."""
+    """Knows one device; other requests get "404 Not Found" with an HTML body."""
     device = folder / "root" / "3" / "device"
     device.mkdir(parents=True)
     (device / known_token).write_text("")
@@ -78,7 +79,7 @@ def nghttpd(folder, known_token, *options):
 
 
 def nginx(folder, *directives):
-    """`directives` are laid into its server block; each request is a line of its log."""
+    """Adds `directives` to the server block; each request is a line of the log."""
 
     def arguments(port):
         (folder / "nginx.conf").write_text(nginx_configuration(folder, port, directives))

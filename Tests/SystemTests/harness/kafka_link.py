@@ -1,4 +1,4 @@
-"""A broker's connections on their way through this process, where a batch can be damaged."""
+"""Relays a broker's connections through this process, where a batch can be damaged."""
 
 import contextlib
 import select
@@ -7,16 +7,16 @@ import time
 
 from .link import Link
 
-# Kafka's number of the request, as it stands behind the length.
+# Kafka's API key of the request, which follows the length.
 FETCH = struct.pack(">h", 1)
 PACE_SECONDS = 0.02
 
 
 class KafkaLink(Link):
-    """Forwards to a broker of this machine, which is called by the link's own port in its answers.
+    """Forwards to a local broker, and replaces its address in answers by the link's own.
 
-    `damage(mark)`: in every answer that holds these bytes, one bit of them is turned, until `heal`.
-    With a mark out of an event's value that is a damaged batch: its checksum is wrong.
+    `damage(mark)`: until `heal`, flips one bit of these bytes in every answer that contains them.
+    If the mark is part of an event's value, the batch's checksum is wrong.
     """
 
     def __init__(self, target):
@@ -50,11 +50,11 @@ class KafkaLink(Link):
                     far.sendall(request)
 
     def _waiting(self):
-        """What one connection does before it forwards a request."""
+        """What each connection does before it forwards a request."""
         return lambda request: None
 
     def _changed(self, answer):
-        # The length stays: a port is four bytes, whatever it is.
+        # The length stays the same: a port always takes four bytes.
         answer = bytearray(answer.replace(address(self._target), address(self.port)))
         mark = self._mark
         place = answer.find(mark) if mark else -1
@@ -66,9 +66,9 @@ class KafkaLink(Link):
 
 
 class PacedLink(KafkaLink):
-    """For a broker that answers Fetch at once, also when it has nothing, and is asked again at once.
+    """For a broker that answers Fetch at once even without records, and is then asked again at once.
 
-    Service and broker would take half a core for that.
+    Service and broker would use half a core for that.
     """
 
     def _waiting(self):
@@ -84,12 +84,12 @@ class PacedLink(KafkaLink):
 
 
 def address(port):
-    """As answers to Metadata and FindCoordinator have it: host, then port."""
+    """The encoding in answers to Metadata and FindCoordinator: host, then port."""
     return b"127.0.0.1" + struct.pack(">i", port)
 
 
 def whole_frames(pending):
-    """Takes the requests or answers that are complete; each begins with its length in four bytes."""
+    """Removes and returns the complete frames; each begins with its length in four bytes."""
     while len(pending) >= 4:
         end = 4 + struct.unpack_from(">i", pending)[0]
         if len(pending) < end:
@@ -100,7 +100,7 @@ def whole_frames(pending):
 
 @contextlib.contextmanager
 def running_kafka_link(servers, kind=KafkaLink):
-    """A link to the only broker, and the address of its own."""
+    """A link to the only broker, and the link's address."""
     link = kind(int(servers.rpartition(":")[2]))
     try:
         yield link, f"127.0.0.1:{link.port}"

@@ -1,4 +1,4 @@
-"""A TCP connection's way through this process, so that it can be cut, silenced and turned."""
+"""Relays a TCP connection through this process, which can cut, silence and corrupt it."""
 
 import contextlib
 import random
@@ -10,10 +10,10 @@ OPEN, SILENT, REFUSING, GARBAGE = "open", "silent", "refusing", "garbage"
 
 
 class Link:
-    """Forwards connections to a port of this machine, and does to them what it is told to.
+    """Forwards connections to a local port, and disturbs them on command.
 
-    `silent`: bytes stay where they are, as behind a firewall that drops; `refusing`: connections
-    end as soon as they begin; `garbage`: random bytes come back in place of the far end's.
+    `silent`: bytes are held back, as by a firewall that drops packets; `refusing`: connections end
+    as soon as they begin; `garbage`: random bytes come back instead of the far end's.
     """
 
     def __init__(self, target, seed=1):
@@ -32,7 +32,7 @@ class Link:
         return self._mode
 
     def become(self, mode, cutting=False):
-        """Changes what happens to bytes from now on; `cutting`: connections end as well."""
+        """Changes the mode; `cutting` also ends the open connections."""
         self._mode = mode
         if cutting:
             self.cut()
@@ -47,7 +47,7 @@ class Link:
                     end.shutdown(socket.SHUT_RDWR)
 
     def close(self):
-        # Without it the blocked accept would keep the port.
+        # Otherwise the blocked accept would keep the port.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -82,7 +82,7 @@ class Link:
         while True:
             readable, _, _ = select.select(list(ends), [], [], 0.2)
             if self._mode == SILENT:
-                # A connection that was cut meanwhile is seen by its shutdown.
+                # A connection that was cut meanwhile shows as shut down.
                 if any(end.recv(1, socket.MSG_PEEK) == b"" for end in readable):
                     return
                 threading.Event().wait(0.05)
@@ -98,7 +98,7 @@ class Link:
 
 @contextlib.contextmanager
 def running_link(url, seed=1):
-    """A link to the port of an address like https://localhost:1234, and the address of its own."""
+    """A link to the port of a URL like https://localhost:1234, and the link's own URL."""
     head, _, port = url.rpartition(":")
     link = Link(int(port), seed)
     try:

@@ -1,7 +1,7 @@
 """A Kafka cluster that expires dead members: librdkafka's mock cluster, in this process.
 
-Prints {"bootstrap_servers": "..."} and stays until SIGTERM. Topics come to be with four
-partitions at first mention.
+Prints {"bootstrap_servers": "..."} and runs until SIGTERM. Topics are created with four partitions
+when first mentioned.
 """
 
 import json

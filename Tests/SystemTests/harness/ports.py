@@ -1,4 +1,4 @@
-"""TCP ports of this machine for servers that cannot choose one and tell it."""
+"""Free TCP ports for servers that cannot choose one and report it."""
 
 import contextlib
 import socket
@@ -6,10 +6,10 @@ import socket
 
 @contextlib.contextmanager
 def reserved_port():
-    """A port on which nobody listens, but for a server that is told its number.
+    """A port on which nobody listens, except a server that is started with its number.
 
-    A socket that is bound and does not listen keeps the port from all who ask for any. A server
-    that asks for this one gets it, because both sockets allow reuse, as nearly all servers do.
+    A bound socket that does not listen reserves the port from automatic allocation. A server that
+    requests this port gets it, because both sockets allow reuse, as nearly all servers do.
     """
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

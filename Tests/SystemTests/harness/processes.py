@@ -10,13 +10,13 @@ import threading
 from .deadlines import Deadline
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# With these words before it the kernel ends a command when the tests end, however they do
-# (prctl(2), PR_SET_PDEATHSIG).
+# With this prefix the kernel ends a command when the tests end, however they end (prctl(2),
+# PR_SET_PDEATHSIG).
 LEASH = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def built_binary(name):
-    """The binary under test, from `scripts/test` or a release build by hand."""
+    """The binary under test, built by `scripts/test` or by hand as a release."""
     folder = os.environ.get("HELIOGRAPH_TEST_BIN_PATH") or ROOT / ".build" / "release"
     path = pathlib.Path(folder) / name
     assert path.is_file(), f"{path} is not built; run scripts/test, or set HELIOGRAPH_TEST_BIN_PATH"
@@ -24,19 +24,19 @@ def built_binary(name):
 
 
 def clean_environment():
-    """The variables without the tests' own: the service refuses what it does not know."""
+    """The environment without the tests' own variables: the service refuses unknown ones."""
     return {k: v for k, v in os.environ.items() if not k.startswith("HELIOGRAPH_TEST_")}
 
 
 class Child:
-    """A running process; `lines("stderr")` grows as it speaks."""
+    """A running process; `lines("stderr")` grows with its output."""
 
     def __init__(self, arguments, environment=None, takes_input=False, folder=None):
         self.name = pathlib.Path(arguments[0]).name
         self._spoken = threading.Condition()
         self._lines = {"stdout": [], "stderr": []}
         self._open_streams = 2
-        # Whether somebody knows how it ended.
+        # Whether the test has checked how it ended.
         self._is_end_known = False
         self._process = subprocess.Popen(
             [*LEASH, *arguments],
@@ -68,7 +68,7 @@ class Child:
 
     @property
     def is_silent(self):
-        """Both its streams are closed: it has ended, or is about to."""
+        """Whether both output streams are closed: it has ended or is about to."""
         return self._open_streams == 0
 
     @property
@@ -77,7 +77,7 @@ class Child:
 
     @property
     def exit_code(self):
-        """None while it runs; negative for death by a signal."""
+        """None while it runs; negative if a signal ended it."""
         return self._process.poll()
 
     def lines(self, stream):
@@ -85,13 +85,13 @@ class Child:
             return list(self._lines[stream])
 
     def told(self):
-        """Everything it said, for a failing test's message."""
+        """Its whole output, for the message of a failing test."""
         return f"{self.name} ({self._process.poll()}):\n" + "\n".join(
             self.lines("stdout")[-20:] + self.lines("stderr")[-60:]
         )
 
     def wait_for(self, stream, match, seconds=20):
-        """The first value that `match(line)` gives which is not None."""
+        """Waits for the first line for which `match(line)` is not None; returns that value."""
         deadline, seen = Deadline(seconds), 0
         with self._spoken:
             while True:
@@ -110,7 +110,7 @@ class Child:
         return self.wait_for(stream, json_object, seconds)
 
     def wait_for_exit(self, seconds=20):
-        """The exit code; negative for death by a signal."""
+        """Waits for the exit code; negative if a signal ended it."""
         try:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -135,12 +135,12 @@ class Child:
         return self.wait_for_exit(seconds)
 
     def kill(self):
-        """Ends it as a crash would: SIGKILL. It must have lived until then."""
+        """Ends it with SIGKILL, as a crash would. It must still be running."""
         code = self.end()
         assert code == -signal.SIGKILL, f"it had ended before it was killed: {self.told()}"
 
     def end(self):
-        """Ends it if it still runs; the exit code."""
+        """Ends it if it still runs; returns the exit code."""
         self.send(signal.SIGKILL)
         return self.wait_for_exit()
 
@@ -151,11 +151,11 @@ class Child:
         ended_alone = not self.is_running and not self._is_end_known
         self.end()
         if exception[0] is None:
-            assert not ended_alone, f"it ended, and nobody had asked for it: {self.told()}"
+            assert not ended_alone, f"it ended without a request: {self.told()}"
 
 
 def json_object(line):
-    """The object that the line is, or None."""
+    """The line as a JSON object, or None."""
     try:
         value = json.loads(line)
     except ValueError:

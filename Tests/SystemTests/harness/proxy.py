@@ -1,4 +1,4 @@
-"""An HTTP proxy that gives tunnels and counts them."""
+"""An HTTP proxy that opens tunnels and records them."""
 
 import base64
 import contextlib
@@ -9,7 +9,7 @@ import threading
 
 
 class Proxy:
-    """Where it listens, and the targets it was asked for."""
+    """Its address, and the requested targets."""
 
     def __init__(self, port):
         self.url = f"127.0.0.1:{port}"
@@ -18,7 +18,7 @@ class Proxy:
 
 @contextlib.contextmanager
 def running_proxy(user=None, password=None):
-    """CONNECT only (RFC 9110, 9.3.6); with a user it asks for Basic authentication."""
+    """CONNECT only (RFC 9110, 9.3.6); if a user is set, it requires Basic authentication."""
     wanted = base64.b64encode(f"{user}:{password}".encode()).decode() if user else None
 
     class Handler(socketserver.StreamRequestHandler):
@@ -51,7 +51,7 @@ def running_proxy(user=None, password=None):
         daemon_threads = True
 
         def handle_error(self, request, client_address):
-            # An end that goes away in the middle is not the proxy's concern.
+            # The proxy ignores a peer that closes early.
             pass
 
     with Server(("127.0.0.1", 0), Handler) as server:

@@ -1,4 +1,4 @@
-"""Apicurio Registry, which other people have written, behind its face of Confluent's interface.
+"""Apicurio Registry, a third-party server, through its Confluent-compatible API.
 
 HELIOGRAPH_TEST_REGISTRY names its jar: `apicurio-registry-app-VERSION-runner.jar`.
 """
@@ -15,18 +15,18 @@ from .processes import Child
 
 
 def registry_jar():
-    """Its path, or None where nobody names one."""
+    """The path of the jar, or None if it is not configured."""
     return os.environ.get("HELIOGRAPH_TEST_REGISTRY")
 
 
 class RealRegistry:
-    """Schemas by subject; Apicurio numbers them."""
+    """Schemas by subject; Apicurio assigns the IDs."""
 
     def __init__(self, port):
         self.url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
 
     def register(self, subject, schema, references=(), schema_type="JSON"):
-        """Registers a schema as the subject's next version; returns its number."""
+        """Registers a schema as the subject's next version; returns its ID."""
         body = {
             "schema": schema if isinstance(schema, str) else json.dumps(schema),
             "schemaType": schema_type,
@@ -51,7 +51,7 @@ class RealRegistry:
 
 @contextlib.contextmanager
 def running_real_registry():
-    """Starts one that keeps its schemas in memory; ends it afterwards."""
+    """Starts a registry that keeps its schemas in memory; ends it afterwards."""
     with reserved_port() as port:
         options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-Dquarkus.http.host=127.0.0.1"]
         command = ["java", *options, f"-Dquarkus.http.port={port}", "-jar", registry_jar()]

@@ -1,4 +1,4 @@
-"""A small Schema Registry: the part of Confluent's REST interface that clients here use."""
+"""A small Schema Registry: the part of Confluent's REST interface that our clients use."""
 
 import contextlib
 import http.server
@@ -11,7 +11,7 @@ from .ports import reserved_port
 
 
 class Registry:
-    """Schemas by id, GUID, and subject with version."""
+    """Schemas by ID, GUID, and subject with version."""
 
     def __init__(self, port, authorization=None):
         self._lock = threading.Lock()
@@ -20,9 +20,9 @@ class Registry:
         self._authorization = authorization
         self._port = port
         self._server = None
-        # Paths that were asked for.
+        # The requested paths.
         self.requests = []
-        # By path, a status in place of the answer.
+        # By path, a status to return instead of the answer.
         self.statuses = {}
 
     @property
@@ -30,7 +30,7 @@ class Registry:
         return f"http://127.0.0.1:{self._port}"
 
     def register(self, subject, schema, references=(), schema_type="JSON"):
-        """Registers a schema; returns what the registry knows of it."""
+        """Registers a schema; returns the registry's data about it."""
         text = schema if isinstance(schema, str) else json.dumps(schema)
         with self._lock:
             entry = {
@@ -46,7 +46,7 @@ class Registry:
             return {**entry, "subject": subject, "version": len(versions)}
 
     def start(self):
-        """Serves, also again after `stop`."""
+        """Starts the server, also again after `stop`."""
         registry = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -85,7 +85,7 @@ class Registry:
         parts = [urllib.parse.unquote(p) for p in path.split("?")[0].strip("/").split("/")]
         with self._lock:
             if self._server is None:
-                # A connection that was kept alive outlives its server.
+                # A keep-alive connection would outlive its server.
                 return 503, {"error_code": 50301, "message": "stopped"}
             self.requests.append("/".join(parts))
             if self._authorization and headers.get("Authorization") != self._authorization:
@@ -103,7 +103,7 @@ class Registry:
             case ["subjects", subject, "versions", version]:
                 return self._version(subject, version)
             case ["subjects", subject]:
-                # What a serializer asks: is this schema registered under the subject?
+                # A serializer's question: is this schema registered under the subject?
                 entries = self._subjects.get(subject, [])
                 found = [
                     {**s, "subject": subject, "version": n + 1}
@@ -124,7 +124,7 @@ class Registry:
 
 @contextlib.contextmanager
 def running_registry(**settings):
-    """A registry on a port of its own, which nobody else has while it is stopped."""
+    """A registry on its own port, which stays reserved while it is stopped."""
     with reserved_port() as port:
         registry = Registry(port, **settings).start()
         try:

@@ -1,10 +1,10 @@
-"""Retry topics: how a test asks for them, and what their records say."""
+"""Retry topics: how a test enables them, and what their records contain."""
 
 PREFIX = "heliograph-retry-"
 
 
 def retrying(*delays, **changes):
-    """The `retry` section for one attempt a round and tiers with these delays."""
+    """The `retry` section for one attempt per round and tiers with these delays."""
     settings = {"attempts": 1, "here_for": "1s", "later": list(delays), "give_up_after": "1h"}
     return {**settings, **changes}
 

@@ -1,4 +1,4 @@
-"""Looks at a service's metrics and memory all the while it runs."""
+"""Samples a service's metrics and memory while it runs."""
 
 import dataclasses
 import pathlib
@@ -6,12 +6,12 @@ import re
 import threading
 
 PERIOD_SECONDS = 0.25
-# So many equal pages in a row show accounts at rest. A busy machine lets a thread wait for a second
-# between two of the numbers that it counts.
+# This many equal samples in a row mean that the counts are at rest. On a busy machine, a thread can
+# pause for a second between two of its counters.
 REST_SAMPLES = 20
 PREFIX = "heliograph_"
 _LINE = re.compile(r"^(\w+)(?:\{[^}]*\})? (\S+)$", re.M)
-# Where a consumed event can be.
+# The places where a consumed event can be.
 PLACES = (
     "events_terminal_total",
     "inflight_events",
@@ -22,7 +22,7 @@ SUMMED = ("events_consumed_total", *PLACES)
 
 
 def metric_sums(text):
-    """{name without prefix: the sum over its labels} of a page of Prometheus text."""
+    """{name without prefix: the sum over all labels} of a page of Prometheus text."""
     sums = {}
     for name, value in _LINE.findall(text):
         name = name.removeprefix(PREFIX)
@@ -31,18 +31,18 @@ def metric_sums(text):
 
 
 def violation(page):
-    """What is wrong with the accounts on this page at any time, or None."""
+    """The violated accounting rule that must hold at all times, or None."""
     missing = [name for name in ("events_unaccounted", *SUMMED) if name not in page]
     if missing:
         return f"the page has no {' and no '.join(missing)}"
-    # The service reads the parts of it together.
+    # The service reads these parts in one step.
     if page["events_unaccounted"] != 0:
         return f"events_unaccounted is {page['events_unaccounted']:g}"
     return None
 
 
 def is_balanced(page):
-    """Whether the sums agree. They are read one by one, so they need not while something moves."""
+    """Whether the sums agree. They are read one by one, so they may differ while events move."""
     return page["events_consumed_total"] == sum(page[name] for name in PLACES)
 
 
@@ -55,7 +55,7 @@ class Peaks:
 
 
 class Sampler:
-    """Asks `fetch("/metrics")` four times a second until `stop`, on a thread of its own."""
+    """Fetches `/metrics` four times a second until `stop`, on its own thread."""
 
     def __init__(self, service):
         self._service = service
@@ -75,7 +75,7 @@ class Sampler:
             while not self._end.wait(PERIOD_SECONDS) and not self._service.child.is_silent:
                 self.look()
         except Exception as error:
-            # A thread has nobody to raise it to; `check` tells.
+            # A thread cannot raise to the test; `check` reports it.
             self.failure = error
 
     def look(self):
@@ -108,9 +108,9 @@ class Sampler:
             self.violations.append(told)
 
     def look_last(self):
-        """Before the end: a service whose admin port was open has been looked at.
+        """Makes sure before the end that a service with an open admin port was sampled.
 
-        Where the sums do not agree, until something moves or nothing has for long enough.
+        If the sums differ, it waits until something moves or nothing has moved for long enough.
         """
         if self._end.is_set():
             return

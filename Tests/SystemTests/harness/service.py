@@ -26,14 +26,14 @@ CRASH_WORDS = (
     "Stack dump",
     "Backtrace",
     "Illegal instruction",
-    # What a C library says before it aborts.
+    # What a C library prints before it aborts.
     "Assertion",
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Topics:
-    """The four topics of one test."""
+    """The four topics of a test."""
 
     source: str
     results: str
@@ -51,14 +51,15 @@ class Topics:
 
 
 def configuration(kafka: Kafka, topics: Topics, simulator, group):
-    """A complete configuration; a test lays its own changes over it."""
+    """A complete configuration; a test merges its own changes into it."""
     apns = simulator.ready
     return {
         "kafka": {
             "bootstrap_servers": kafka.bootstrap_servers,
             "group_id": group,
             "properties": {
-                # noida-db ignores fetch limits; the mock cluster answers a fetch only then.
+                # noida-db ignores fetch limits; the mock cluster answers a fetch only after that
+                # time.
                 "receive.message.max.bytes": 1_000_000_000,
                 "fetch.wait.max.ms": 10,
                 "session.timeout.ms": 6000,
@@ -84,7 +85,7 @@ def configuration(kafka: Kafka, topics: Topics, simulator, group):
             "endpoints": {"production": apns["production"], "sandbox": apns["sandbox"]},
             "ca_file": apns["ca_file"],
         },
-        # Without retry topics: what cannot be delivered ends at once.
+        # Without retry topics: an event that cannot be delivered ends at once.
         "retry": {"later": []},
         "shards": 1,
         "admin": {"host": "127.0.0.1", "port": 0},
@@ -93,7 +94,7 @@ def configuration(kafka: Kafka, topics: Topics, simulator, group):
 
 
 def opened_port(line):
-    """The admin port, if the line of the log tells it, in either format."""
+    """The admin port if this log line reports it, in either format."""
     entry = json_object(line)
     if entry:
         return entry["port"] if entry.get("message") == "admin port is listening" else None
@@ -114,25 +115,25 @@ class Service:
         self._port = None
         admin = {} if isinstance(settings, str) else settings.get("admin", {})
         self._token_file = admin.get("bearer_token_file")
-        # Whose certificate it is, the tests of TLS look at.
+        # Not verified here; the TLS tests check whose certificate it is.
         self._tls = ssl._create_unverified_context() if "certificate_file" in admin else None
-        # A test that makes it crash says so.
+        # Set by a test that makes it crash.
         self.is_to_crash = False
         self.sampler = Sampler(self)
 
     def log_lines(self, message):
-        """The log's entries with that message."""
+        """The log entries with that message."""
         entries = (json_object(line) for line in self.child.lines("stderr"))
         return [entry for entry in entries if entry and entry.get("message") == message]
 
     def count(self, message):
-        """How often that was said, with what was only counted and is summed up in another line."""
+        """How often the message was logged, including repetitions that another line summarizes."""
         entries = (json_object(line) for line in self.child.lines("stderr"))
         told = [entry for entry in entries if entry and entry["message"].startswith(message)]
         return sum(int(entry.get("repeated", 1)) for entry in told)
 
     def messages(self):
-        """The messages of the log, in order."""
+        """The log messages, in order."""
         entries = (json_object(line) for line in self.child.lines("stderr"))
         return [entry.get("message", "") for entry in entries if entry]
 
@@ -144,11 +145,11 @@ class Service:
 
     @property
     def has_port(self):
-        """Whether the admin port is open, or was; does not wait."""
+        """Whether the admin port is or was open; does not wait."""
         return self._port is not None or any(map(opened_port, self.child.lines("stderr")))
 
     def fetch(self, path):
-        """(status, body) of a GET on the admin port; (0, "") while nobody answers."""
+        """(status, body) of a GET on the admin port; (0, "") if there is no answer."""
         try:
             port = self.port
         except AssertionError:
@@ -178,11 +179,11 @@ class Service:
         return urllib.request.urlopen(request, timeout=5, context=self._tls)
 
     def status(self):
-        """What `/status.json` says."""
+        """The content of `/status.json`."""
         return json.loads(self.fetch("/status.json")[1])
 
     def warnings(self):
-        """What `/ready` says is wrong with single parts, while the service is ready."""
+        """The problems of single parts that `/ready` reports while the service is ready."""
         status, body = self.fetch("/ready")
         assert status == 200, body
         told = json.loads(body)
@@ -201,20 +202,20 @@ class Service:
         return self
 
     def drain(self, seconds=15):
-        """SIGTERM; the service must drain and end with 0."""
+        """Sends SIGTERM; the service must drain and exit with 0."""
         self.sampler.look_last()
         code = self.child.terminate(seconds)
         assert code == 0, f"exit code {code} after SIGTERM: {self.child.told()}"
         self.assert_no_crash()
 
     def has_trapped(self):
-        """Whether it ended by a trap. A test that asks says that this can happen.
+        """Whether it ended by a trap; a test that calls this accepts that.
 
-        Without descriptors libdispatch does so: when all its threads are busy it reads their states
-        in /proc, and traps if it cannot open them (_dispatch_workq_monitor_pools).
+        Without file descriptors libdispatch can trap: when all its threads are busy it reads their
+        states in /proc, and traps if it cannot open them (_dispatch_workq_monitor_pools).
         """
         with contextlib.suppress(AssertionError):
-            # What tells of the trap may still be written.
+            # The output that shows the trap may still be on its way.
             self.child.wait_for_exit()
         self.is_to_crash = self.child.exit_code == -signal.SIGILL
         return self.is_to_crash
@@ -224,7 +225,7 @@ class Service:
         is_in_order = code is None or code >= 0 or code == -signal.SIGKILL
         assert is_in_order, f"ended by signal {-code}: {self.child.told()}"
         lines = self.child.lines("stdout") + self.child.lines("stderr")
-        # What the log quotes, such as librdkafka's "Fatal error", is no crash.
+        # Text that the log quotes, such as librdkafka's "Fatal error", is not a crash.
         said = "\n".join(line for line in lines if json_object(line) is None)
         found = [word for word in CRASH_WORDS if word in said]
         assert not found, f"{found} in the output of {self.child.told()}"
@@ -233,7 +234,7 @@ class Service:
         return self
 
     def __exit__(self, *exception):
-        """Ends it; a test must not pass over a crash, or over accounts that nobody saw."""
+        """Ends it; fails on a crash, and on counts that were never sampled."""
         try:
             if exception[0] is None and self.child.is_running:
                 self.sampler.look_last()
@@ -253,5 +254,5 @@ def outcomes_of(kafka: Kafka, topics: Topics):
 
 
 def position_of(outcome):
-    """(partition, offset) of the event that the outcome is about."""
+    """(partition, offset) of the outcome's event."""
     return (outcome["source"]["partition"], outcome["source"]["offset"])

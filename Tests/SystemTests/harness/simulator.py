@@ -1,4 +1,4 @@
-"""The APNs simulator in a process of its own, and what it was asked."""
+"""The APNs simulator in its own process, and its request log."""
 
 import contextlib
 import dataclasses
@@ -12,9 +12,9 @@ from .processes import Child, built_binary
 
 @dataclasses.dataclass
 class Simulator:
-    """Where the simulator listens, and its request log: one JSON line per answered request.
+    """The simulator's addresses, and its request log: one JSON line per answered request.
 
-    None: nobody reads one.
+    None: no log.
     """
 
     child: Child
@@ -22,7 +22,7 @@ class Simulator:
     request_log: pathlib.Path | None
 
     def requests(self):
-        """Every request so far; a line that is still being written is left for the next time."""
+        """Every request so far, without a line that is still being written."""
         assert self.request_log, "the simulator was started without a request log"
         if not self.request_log.exists():
             return []
@@ -33,7 +33,7 @@ class Simulator:
         return [request for request in self.requests() if request["status"] == 200]
 
     def control(self, method, path, body=None):
-        """Asks the control endpoint; the status, and the JSON that it answers with."""
+        """Sends a request to the control endpoint; returns the status and the JSON of the answer."""
         request = urllib.request.Request(
             self.ready["control"] + path,
             data=None if body is None else json.dumps(body).encode(),
@@ -47,9 +47,9 @@ class Simulator:
 
 
 def keys_option(path, *keys):
-    """Writes a key file of these objects; the words of the command line that name it.
+    """Writes a key file of these objects; returns the options that name it.
 
-    Unless they say otherwise, the keys are of the simulator's own team.
+    By default the keys belong to the simulator's own team.
     """
     path.write_text(json.dumps([{"team_id": "DEF123GHIJ", **key} for key in keys]))
     return ["--keys", path]
@@ -57,9 +57,9 @@ def keys_option(path, *keys):
 
 @contextlib.contextmanager
 def running_simulator(folder, scenario, options=(), logs_requests=True):
-    """Starts the simulator with a scenario: a path, or a value to be written as JSON.
+    """Starts the simulator with a scenario: a path, or a value to write as JSON.
 
-    `options` are further words of its command line.
+    `options` are extra command-line options.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if not isinstance(scenario, pathlib.Path):

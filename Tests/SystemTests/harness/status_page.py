@@ -1,4 +1,4 @@
-"""The status page before a service that says what a test wants: documents by hand."""
+"""The status page with a scripted service that returns hand-written documents."""
 
 import contextlib
 import http.server
@@ -16,7 +16,7 @@ SECRET = "hunter2-of-the-test"
 
 
 def samples(**values):
-    """Families without labels."""
+    """Metric families without labels."""
     return {name: [{"value": value}] for name, value in values.items()}
 
 
@@ -29,7 +29,7 @@ def wave(points, base, swing, period=37, phase=0):
 
 
 def document(uptime=40_000, ready=True, reasons=(), state="running", points=POINTS):
-    """A service that has nothing to do."""
+    """A service without work."""
     at = [uptime - INTERVAL * (points - 1 - i) for i in range(points)]
     zeros = [0] * points
     return {
@@ -106,7 +106,7 @@ def idle():
 
 
 def busy():
-    """All goes well, and there is a lot of it."""
+    """A service with much traffic and no problem."""
     told = document(uptime=86_400 * 3)
     points, past = range(POINTS), told["history"]
     past["outcomes_per_second"]["accepted"] = wave(points, 2_400, 700)
@@ -137,7 +137,7 @@ def busy():
 
 
 def degraded():
-    """A credential is parked, an endpoint is down, lag grows, a certificate ends soon."""
+    """A parked credential, an unreachable endpoint, growing lag, a certificate that expires soon."""
     told = busy()
     told["readiness"] = {
         "ready": False,
@@ -190,7 +190,7 @@ def reason(name, outcomes, refusals, ago, meaning, remedy, decided_by="apns"):
 
 
 class ScriptedService:
-    """Serves the real page, with its headers, and whatever document it is told to."""
+    """Serves the real page with its headers, and the document that it is given."""
 
     def __init__(self, page, headers):
         self.told = idle()

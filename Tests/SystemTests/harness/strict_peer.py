@@ -1,6 +1,6 @@
-"""An HTTP/2 server on Python's h2, hpack and hyperframe: strict, and none of the service's code.
+"""A strict HTTP/2 server on Python's h2, hpack and hyperframe, independent of the service's code.
 
-It keeps every frame of its clients as it stood on the wire, and how each header field was written.
+It records every frame of its clients as sent, and the representation of each header field.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class Field:
 
 
 class NotingDecoder(hpack.Decoder):
-    """hpack's decoder, which also tells how each field was written."""
+    """hpack's decoder, which also reports each field's representation."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -117,16 +117,16 @@ class Connection:
         self._h2.ping(octets)
 
     def fall_silent(self):
-        """Says nothing from now on, not even to a PING; it still reads."""
+        """Sends nothing from now on, not even an answer to a PING; it still reads."""
         self._is_silent = True
 
     def send_goaway(self, last_stream, debug=b"", code=0):
-        """Not h2's own: that closes its side for good, and APNs says GOAWAY twice."""
+        """Bypasses h2, which would close its side after one GOAWAY; APNs sends two."""
         frame = hyperframe.frame.GoAwayFrame(0, last_stream, code, debug)
         self._socket.sendall(self._h2.data_to_send() + frame.serialize())
 
     def flood(self, octets, times):
-        """Says frames again and again, past h2, for as long as the client stays."""
+        """Sends frames repeatedly, bypassing h2, until the client leaves."""
         with contextlib.suppress(OSError):
             for _ in range(times):
                 self._socket.sendall(octets)
@@ -144,12 +144,12 @@ class Connection:
 
     def close(self):
         """Ends the connection and, by an exception, the script."""
-        with contextlib.suppress(OSError):  # the client may have been faster
+        with contextlib.suppress(OSError):  # the client may have closed first
             self._socket.shutdown(socket.SHUT_RDWR)
         raise ConnectionAbortedError
 
     def send_away(self, debug):
-        """GOAWAY in place of SETTINGS, and then nothing until the client has gone."""
+        """Sends GOAWAY instead of SETTINGS, and then nothing until the client has left."""
         self._socket.sendall(hyperframe.frame.GoAwayFrame(0, 0, 0, debug).serialize())
         while self._socket.recv(65536):
             pass
@@ -168,7 +168,7 @@ class Connection:
             try:
                 events = self._h2.receive_data(data)
             except h2.exceptions.ProtocolError:
-                # For h2 a connection is over with GOAWAY; RFC 9113, 6.8, lets frames follow.
+                # h2 ends a connection with GOAWAY; RFC 9113, 6.8, allows frames after it.
                 if any(isinstance(frame, hyperframe.frame.GoAwayFrame) for frame in self.frames):
                     continue
                 raise
@@ -177,7 +177,7 @@ class Connection:
             self._send()
 
     def send(self):
-        """What another connection's script says on this one."""
+        """Sends what another connection's script wants to send on this one."""
         self._send()
 
     def _send(self):
@@ -186,7 +186,7 @@ class Connection:
 
     def _note(self, data):
         if not self._raw and not self.frames:
-            assert data.startswith(PREFACE), "the client's preface is not the first it says"
+            assert data.startswith(PREFACE), "the client does not begin with its preface"
             data = data[len(PREFACE) :]
         self._raw += data
         while len(self._raw) >= 9:
@@ -201,7 +201,8 @@ class Connection:
         if isinstance(event, h2.events.RequestReceived):
             self._open.add(event.stream_id)
             fields, self.decoder.fields = self.decoder.fields, []
-            # Several header blocks may have come at once; each has one ":method", its first field.
+            # Several header blocks may have arrived together; each has one ":method", its first
+            # field.
             self.decoder.fields = fields[len(event.headers) :]
             request = Request(
                 event.stream_id, fields[: len(event.headers)], len(self._open), self.answers
@@ -236,7 +237,7 @@ class StrictPeer:
         self.script = script
         self.ping_answered = lambda connection, octets: None
         self.goaway_came = lambda connection: None
-        # Set: what a GOAWAY says that comes before the SETTINGS of each connection.
+        # If set: the GOAWAY that comes before the SETTINGS of each connection.
         self.farewell = None
         self.initial = {
             getattr(h2.settings.SettingCodes, name.upper()): v for name, v in initial.items()
@@ -252,21 +253,21 @@ class StrictPeer:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def trust(self, certificate, version):
-        """From now on a client needs a certificate, this one, and speaks this version of TLS."""
+        """Requires this client certificate and this TLS version from now on."""
         self._context.minimum_version = self._context.maximum_version = version
         self._context.verify_mode = ssl.CERT_REQUIRED
         self._context.load_verify_locations(certificate)
 
     def speak(self, version, ciphers="ALL:@SECLEVEL=0"):
-        """From now on only this version of TLS, with these ciphers, or with every one that it has."""
+        """Allows only this TLS version from now on, with these ciphers or all of its own."""
         self._context.set_ciphers(ciphers)
         with warnings.catch_warnings():
-            # That old versions are old.
+            # Python warns that old versions are deprecated.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._context.minimum_version = self._context.maximum_version = version
 
     def present(self, **options):
-        """From now on another certificate of the same authority (`sign`)."""
+        """Presents another certificate of the same CA from now on (`sign`)."""
         sign(self._folder, **options)
         self._context = server_context(self._folder)
 
@@ -291,7 +292,7 @@ class StrictPeer:
                 connection.run()
         except (ConnectionError, ssl.SSLError):
             return
-        except Exception as error:  # noqa: BLE001: h2 found a breach of the protocol, or a test did
+        except Exception as error:  # noqa: BLE001: a protocol violation found by h2 or by a test
             self.problems.append(repr(error))
 
     def __enter__(self):
@@ -317,7 +318,7 @@ def openssl(folder, *arguments):
 
 
 def make_identity(folder: pathlib.Path):
-    """A CA, a certificate for localhost and a provider key, and what the service must be told."""
+    """Creates a CA, a certificate for localhost and a provider key; returns settings for the service."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = ["-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA"]
     openssl(folder, "req", "-x509", *P256, *authority)

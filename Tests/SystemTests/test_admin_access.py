@@ -1,4 +1,4 @@
-"""Who may read the admin port: by which name, with which token; asked by curl and http.client."""
+"""Who can read the admin port: by host name and by token. Clients are curl and http.client."""
 
 import http.client
 import os
@@ -15,7 +15,8 @@ from harness.deadlines import eventually
 PROBES = ("/startup", "/live", "/ready")
 PAGES = ("/", "/metrics", "/status.json", "/nowhere")
 TOKEN, NEXT = "the-first-token-0123456789", "the-next-token-9876543210"
-# As a kubelet, `kubectl port-forward`, a Prometheus of a Service and a Compose file name it.
+# The Host values of a kubelet, `kubectl port-forward`, a Prometheus that scrapes a Service, and
+# Compose.
 KNOWN = ("127.0.0.1", "localhost", "[::1]", "10.1.2.3", "heliograph", "heliograph.push.svc")
 
 
@@ -30,7 +31,7 @@ def simulator(simulators):
 
 
 def ask(service, path, method="GET", **fields):
-    """(status, fields, body) as http.client has them; `host` replaces its own."""
+    """(status, fields, body) as http.client reports them; `host` replaces its own Host."""
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
     try:
         names = {name.replace("_", "-"): value for name, value in fields.items()}
@@ -45,7 +46,7 @@ def ask(service, path, method="GET", **fields):
 
 
 def curl(service, path, *words, scheme="http"):
-    """(status, body) as curl has them; 0: it has no answer."""
+    """(status, body) as curl reports them; status 0 means no answer."""
     command = ["curl", "-sS", "-w", "\n%{http_code}", *words]
     run = subprocess.run(
         [*command, f"{scheme}://127.0.0.1:{service.port}{path}"],
@@ -56,7 +57,7 @@ def curl(service, path, *words, scheme="http"):
 
 
 def sent(service, text):
-    """What comes of these bytes, up to the server's end."""
+    """Sends these bytes; returns everything until the server closes."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=10) as peer:
         peer.sendall(text.encode())
         answer = b""
@@ -65,7 +66,7 @@ def sent(service, text):
     return answer.decode()
 
 
-def test_every_answer_keeps_other_sites_out(bench, simulator):
+def test_every_answer_has_headers_against_other_sites(bench, simulator):
     service = bench.run(simulator, admin={"hosts": ["push.example.com"]})
     for path in (*PROBES, *PAGES):
         for method in ("GET", "HEAD", "POST"):
@@ -76,7 +77,7 @@ def test_every_answer_keeps_other_sites_out(bench, simulator):
             assert fields["Cross-Origin-Resource-Policy"] == "same-origin"
             assert fields["X-Content-Type-Options"] == "nosniff"
             assert fields["Cache-Control"] == "no-store"
-    # What is refused before it is a request has them as well.
+    # So do answers to bytes that are not a request.
     refused = sent(service, "GET / HTTP/1.1\r\nContent-Length : 5\r\n\r\nhello")
     assert refused.startswith("HTTP/1.1 400 ") and "frame-ancestors 'none'" in refused
 
@@ -85,7 +86,7 @@ def test_every_answer_keeps_other_sites_out(bench, simulator):
         for name in (host, f"{host}:{service.port}"):
             assert [ask(service, path, host=name)[0] for path in PAGES] == wanted, name
             assert curl(service, "/metrics", "-H", f"Host: {name}")[0] == 200
-    # curl's way to leave a field out, and HTTP/1.0.
+    # curl's syntax for leaving a header out, and HTTP/1.0.
     assert curl(service, "/status.json", "-H", "Host:")[0] == 200
     assert sent(service, "GET /status.json HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 200 ")
 
@@ -98,7 +99,7 @@ def test_every_answer_keeps_other_sites_out(bench, simulator):
     assert "admin.hosts" in run.stdout and "configuration" not in run.stdout
     for path in PAGES:
         assert ask(service, path, host=f"{foreign}:{service.port}")[0] == 421
-        # The target says who is asked, whatever the field says.
+        # The request target overrides the Host field.
         asked = f"GET http://{foreign}{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         assert sent(service, asked).startswith("HTTP/1.1 421 ")
     for path in PROBES:
@@ -137,7 +138,7 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
 
     replaced(f"{NEXT}\n{TOKEN}\n")
     eventually(lambda: opens(NEXT), 30, service.child.told)
-    assert opens(TOKEN), "while it is replaced, both are good"
+    assert opens(TOKEN), "both tokens are valid during the replacement"
     replaced("tiny\n")
     refused = "admin.bearer_token_file not reloaded; the old one stays in use"
     eventually(lambda: service.log_lines(refused), 30, service.child.told)
@@ -156,7 +157,7 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
 
 
 def write_identity(folder):
-    """cert.pem and key.pem for 127.0.0.1, each put in the old one's place at once."""
+    """Writes cert.pem and key.pem for 127.0.0.1, each by an atomic replacement."""
     words = ("-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2)
     names = ("-subj", "/CN=heliograph", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost")
     fresh = {name: folder / f"{name}.fresh" for name in ("cert.pem", "key.pem")}
@@ -169,7 +170,7 @@ def served_certificate(service):
     return ssl.get_server_certificate(("127.0.0.1", service.port), timeout=10)
 
 
-def test_with_a_certificate_pages_come_over_tls_alone_and_it_can_be_replaced(
+def test_with_a_certificate_pages_are_tls_only_and_the_certificate_can_be_replaced(
     bench, simulator, tmp_path
 ):
     write_identity(tmp_path)
@@ -191,9 +192,9 @@ def test_with_a_certificate_pages_come_over_tls_alone_and_it_can_be_replaced(
         assert [status for status, _ in answers] == wanted, words
         assert "heliograph_events_unaccounted" in answers[1][1]
     assert curl(service, "/metrics", "--tls-max", "1.1", "-k", scheme="https")[0] == 0
-    assert curl(service, "/metrics", scheme="https")[0] == 0, "curl trusts it without being told"
+    assert curl(service, "/metrics", scheme="https")[0] == 0, "curl trusts the certificate without --cacert"
 
-    # Several requests on one connection, and an answer of many records.
+    # Several requests on one connection, and an answer that spans many TLS records.
     context = ssl.create_default_context(cafile=certificate)
     connection = http.client.HTTPSConnection(
         "127.0.0.1", service.port, timeout=10, context=context
@@ -202,7 +203,7 @@ def test_with_a_certificate_pages_come_over_tls_alone_and_it_can_be_replaced(
         connection.request("GET", path)
         answer = connection.getresponse()
         assert answer.status == 200 and len(answer.read()) == int(answer.headers["Content-Length"])
-    # All at once, in one record, and to the end that TLS has.
+    # Pipelined requests in one TLS record; the server ends with close_notify.
     with context.wrap_socket(
         socket.create_connection(("127.0.0.1", service.port), timeout=10),
         server_hostname="localhost",
@@ -219,7 +220,7 @@ def test_with_a_certificate_pages_come_over_tls_alone_and_it_can_be_replaced(
     service.child.send(signal.SIGHUP)
     eventually(lambda: served_certificate(service) != first, 30, service.child.told)
     assert served_certificate(service) == certificate.read_text()
-    # Whoever is connected goes on.
+    # Open connections continue.
     connection.request("GET", "/live")
     assert connection.getresponse().read() == b"alive\n"
     second = certificate.read_text()

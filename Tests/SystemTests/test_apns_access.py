@@ -1,4 +1,4 @@
-"""How the service gets to APNs: by certificate, through a proxy."""
+"""The service connects to APNs with a certificate, and through a proxy."""
 
 import json
 
@@ -27,7 +27,7 @@ def simulator(simulators):
 
 @pytest.fixture
 def certificate(tmp_path):
-    """A folder with certificate.pem, key.pem and both in identity.p12, passphrase opensesame."""
+    """A folder with certificate.pem, key.pem, and both in identity.p12 with the passphrase opensesame."""
     folder = tmp_path / "certificate"
     write_certificate(folder)
     (folder / "passphrase").write_text("opensesame\n")
@@ -54,7 +54,7 @@ def the_outcome(bench, service, **fields):
 
 
 @pytest.mark.parametrize("form", ["pem", "pkcs12"])
-def test_a_certificate_is_a_credential(bench, simulator, certificate, form):
+def test_a_certificate_works_as_a_credential(bench, simulator, certificate, form):
     files = {
         "pem": {
             "certificate_file": certificate / "certificate.pem",
@@ -76,7 +76,7 @@ def test_a_certificate_is_a_credential(bench, simulator, certificate, form):
     service.drain()
 
 
-def test_a_certificate_sends_no_live_activity(bench, simulator, certificate, tmp_path):
+def test_a_certificate_cannot_send_live_activities(bench, simulator, certificate, tmp_path):
     files = {
         "certificate_file": certificate / "certificate.pem",
         "private_key_file": certificate / "key.pem",
@@ -95,7 +95,7 @@ def test_a_certificate_sends_no_live_activity(bench, simulator, certificate, tmp
     assert not simulator.requests()
 
 
-def test_a_certificate_that_does_not_open_names_its_key(bench, simulator, certificate):
+def test_a_certificate_that_cannot_be_opened_names_its_key(bench, simulator, certificate):
     settings = by_certificate(
         bench.configuration(simulator), certificate_file=certificate / "identity.p12"
     )
@@ -107,7 +107,7 @@ def test_a_certificate_that_does_not_open_names_its_key(bench, simulator, certif
     ), service.child.told()
 
 
-def test_an_app_has_a_key_for_each_environment(bench, simulators, tmp_path):
+def test_an_app_can_have_one_key_per_environment(bench, simulators, tmp_path):
     key = tmp_path / "sandbox.p8"
     only_sandbox = {"key_id": "SANDBOX123", "file": str(key), "environments": ["sandbox"]}
     simulator = simulators({}, keys_option(tmp_path / "keys.json", only_sandbox))
@@ -129,7 +129,7 @@ def test_an_app_has_a_key_for_each_environment(bench, simulators, tmp_path):
     service.drain()
 
 
-def test_a_certificate_for_another_app_names_what_does_not_fit(bench, simulator, certificate):
+def test_a_certificate_for_another_app_names_the_mismatch(bench, simulator, certificate):
     settings = by_certificate(
         bench.configuration(simulator),
         certificate_file=certificate / "certificate.pem",
@@ -144,7 +144,7 @@ def test_a_certificate_for_another_app_names_what_does_not_fit(bench, simulator,
     ), service.child.told()
 
 
-def test_a_proxy_gives_tunnels(bench, simulator, tmp_path):
+def test_connections_go_through_the_proxy(bench, simulator, tmp_path):
     (tmp_path / "password").write_text("secret-of-the-proxy\n")
     with running_proxy("pushes", "secret-of-the-proxy") as proxy:
         settings = bench.configuration(simulator)
@@ -168,7 +168,7 @@ def test_a_proxy_that_refuses_is_named(bench, simulator):
         assert "status 407" in service.log_lines(message)[0]["error"]
 
 
-def test_an_exception_is_reached_without_the_proxy(bench, simulator):
+def test_a_host_in_no_proxy_is_reached_directly(bench, simulator):
     with running_proxy() as proxy:
         settings = bench.configuration(simulator)
         settings["apns"]["proxy"] = f"http://{proxy.url}"

@@ -1,4 +1,4 @@
-"""schemas/asyncapi.json: judged by AsyncAPI's own schema, by the examples, and by real records."""
+"""schemas/asyncapi.json: checked against AsyncAPI's own schema, the examples, and real records."""
 
 import json
 import os
@@ -19,7 +19,7 @@ SCHEMAS = DOCUMENT["components"]["schemas"]
 PARENT = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
-def test_document_is_what_the_generator_writes():
+def test_the_document_is_up_to_date():
     subprocess.run([ROOT / "scripts" / "make-asyncapi", "--check"], check=True)
 
 
@@ -27,8 +27,8 @@ def test_document_is_what_the_generator_writes():
     "HELIOGRAPH_TEST_ASYNCAPI" not in os.environ,
     reason="HELIOGRAPH_TEST_ASYNCAPI names no JSON Schema of AsyncAPI 3.0.0",
 )
-def test_document_keeps_to_the_schema_of_asyncapi():
-    """Which takes no document with a mistake in it either: it could take everything."""
+def test_the_document_matches_the_schema_of_asyncapi():
+    """The schema also rejects documents with a mistake, so it does not accept everything."""
     schema = json.loads(pathlib.Path(os.environ["HELIOGRAPH_TEST_ASYNCAPI"]).read_text())
     validator = jsonschema.Draft7Validator(schema)
     assert [error.message for error in validator.iter_errors(DOCUMENT)] == []
@@ -55,7 +55,7 @@ def resolved(reference):
     return resolved(node["$ref"]) if "$ref" in node else node
 
 
-def test_references_lead_somewhere():
+def test_references_resolve():
     found = list(references(DOCUMENT))
     assert len(found) > 20
     for reference in found:
@@ -63,7 +63,7 @@ def test_references_lead_somewhere():
 
 
 def test_everything_is_used():
-    """A channel without an operation, or a message without a channel, says nothing."""
+    """Each channel has an operation, and each message a channel."""
     operations = DOCUMENT["operations"].values()
     channels = {f"#/channels/{name}" for name in DOCUMENT["channels"]}
     assert {operation["channel"]["$ref"] for operation in operations} == channels
@@ -78,7 +78,7 @@ def test_everything_is_used():
 
 
 def test_channels_are_the_topics_that_are_created():
-    """By name and clean-up, as deploy/kafka/create-topics.sh makes them."""
+    """With the names and cleanup policies of deploy/kafka/create-topics.sh."""
     text = (ROOT / "deploy" / "kafka" / "create-topics.sh").read_text()
     created = {line.split()[1]: line for line in text.splitlines() if line.startswith("create n")}
     told = {}
@@ -90,14 +90,14 @@ def test_channels_are_the_topics_that_are_created():
             source = parameters.get("source", {}).get("default", "")
             address = channel["address"].format(source=source, delay=delay)
             told[address] = cleanup == ["compact"]
-    # No source of broadcasts is configured unless somebody wants one.
+    # A source of broadcasts is optional.
     assert told.pop("broadcasts") is False
     assert told == {name: "cleanup.policy=compact" in line for name, line in created.items()}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_payload_schemas_judge_as_the_shipped_ones(name):
-    """AsyncAPI's schemas build on draft 7; the shipped ones are of draft 2020-12."""
+def test_payload_schemas_agree_with_the_shipped_ones(name):
+    """AsyncAPI's schemas extend draft 7; the shipped ones use draft 2020-12."""
     jsonschema.Draft7Validator.check_schema(SCHEMAS[name])
     validator = jsonschema.Draft7Validator(SCHEMAS[name])
     shipped = jsonschema.Draft202012Validator(json.loads(
@@ -111,11 +111,11 @@ def test_payload_schemas_judge_as_the_shipped_ones(name):
     assert verdicts == {True, False}
 
 
-def test_schemas_are_all_there():
+def test_all_schemas_are_included():
     assert set(SCHEMAS) == set(contracts.NAMES) - {"aps-payload.v1"}
 
 
-def test_examples_keep_to_their_message():
+def test_examples_match_their_message():
     count = 0
     for name, message in MESSAGES.items():
         for example in message.get("examples", ()):
@@ -125,7 +125,7 @@ def test_examples_keep_to_their_message():
 
 
 def validator_of(schema):
-    """With the document around it, so that references lead into it."""
+    """Validates within the whole document, so that references resolve."""
     return jsonschema.Draft7Validator({**schema, "components": DOCUMENT["components"]})
 
 
@@ -139,7 +139,7 @@ def assert_kept(name, payload, headers=None):
 
 
 def assert_names_known(name, headers, prefixes):
-    """What the service calls its own is in the document."""
+    """The document lists the service's own header names."""
     own = {header for header in headers if header.startswith(prefixes)}
     assert own and own <= set(MESSAGES[name]["headers"]["properties"]), own
 
@@ -148,9 +148,9 @@ def headers_of(message):
     return {name: value.decode("utf-8", "replace") for name, value in message.headers() or ()}
 
 
-# Both styles of dead letters.
+# Both header styles of dead letters.
 @pytest.mark.parametrize("style", ["connect", "spring"])
-def test_records_of_the_service_keep_to_their_messages(style, broker, simulators, benches):
+def test_records_of_the_service_match_their_messages(style, broker, simulators, benches):
     bench = benches(broker)
     [retry] = create_retry_topics(bench, "1s")
     rules = [

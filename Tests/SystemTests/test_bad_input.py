@@ -1,4 +1,4 @@
-"""Bad records among good ones: each is named for what it is, and stops nobody."""
+"""Bad records among good ones: each gets the right reason, and none blocks the others."""
 
 import json
 
@@ -15,7 +15,7 @@ def broken(**fields):
 
 
 def padded(byte_count):
-    """A payload of exactly that many bytes."""
+    """A payload of exactly this many bytes."""
     empty = {"aps": {"alert": "x"}, "filler": ""}
     return {**empty, "filler": "x" * (byte_count - len(encoded(empty)))}
 
@@ -99,7 +99,7 @@ def violations_match(outcome, pointer, rule):
 
 
 @pytest.mark.core
-def test_each_bad_record_is_named_and_the_good_ones_flow(broker, simulators, benches):
+def test_each_bad_record_gets_its_reason_and_good_ones_are_sent(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     sent, names = [], []
     for name, (value, *_) in BAD_VALUES.items():
@@ -151,7 +151,7 @@ def assert_dead_letters(dead_letters, bad, source):
         assert errors["__connect.errors.offset"] == str(place.offset).encode()
 
 
-def test_common_mistakes_have_outcomes_that_name_them(broker, simulators, benches):
+def test_common_mistakes_get_outcomes_that_name_them(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     folder = ROOT / "Tests" / "Mistakes"
     answers = json.loads((folder / "answers.json").read_text())
@@ -179,7 +179,7 @@ def test_common_mistakes_have_outcomes_that_name_them(broker, simulators, benche
     assert given.lower() in {request["apns-id"] for request in simulator.requests()}
 
 
-def test_error_headers_are_replaced_when_a_dead_letter_comes_again(broker, simulators, benches):
+def test_error_headers_are_replaced_when_a_dead_letter_is_read_again(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     stale = (("__connect.errors.topic", b"of long ago"), ("own", b"1"))
     [written] = bench.produce([Written(b"{", b"again", stale)])
@@ -194,7 +194,7 @@ def test_error_headers_are_replaced_when_a_dead_letter_comes_again(broker, simul
     assert (letter.key(), letter.value()) == (written.key, written.value)
 
 
-def test_a_tombstone_is_skipped_and_settled(broker, simulators, benches):
+def test_a_tombstone_is_skipped_and_committed(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     bench.produce([Written(None, b"gone"), *records(1), Written(None, b"gone")], partition=0)
     service = bench.run(simulator)
@@ -205,13 +205,13 @@ def test_a_tombstone_is_skipped_and_settled(broker, simulators, benches):
 
 
 def doubling_schema():
-    """Both alternatives look at the same children: each level of a payload doubles the work."""
+    """Both alternatives check the same children, so each level of a payload doubles the work."""
     member = {"a": {"$ref": "#"}, "u": {"uniqueItems": True}, "z": {"type": "string"}}
     same = {"$ref": "#/$defs/same"}
     return {"anyOf": [same, same], "$defs": {"same": {"properties": member}}}
 
 
-def test_a_payload_that_takes_for_ever_to_check_stops_nobody(
+def test_a_payload_that_takes_forever_to_check_blocks_nothing(
     broker, simulators, benches, tmp_path
 ):
     bench, simulator = benches(broker), simulators()
@@ -219,7 +219,7 @@ def test_a_payload_that_takes_for_ever_to_check_stops_nobody(
     payload = {"u": [{f"k{number}": number} for number in range(200)], "z": 1}
     for _ in range(50):
         payload = {"a": payload}
-    # What stands around a payload allows no more work for it.
+    # Padding around a payload does not buy more work for it.
     endless = new_event(payload=payload, metadata={"pad": "x" * 900_000})
     neighbour = new_event()
     bench.produce([record(endless), record(neighbour)], partition=0)
@@ -238,7 +238,7 @@ def test_a_payload_that_takes_for_ever_to_check_stops_nobody(
 
 
 @pytest.mark.parametrize("mode", ["warn", "strict", "off"])
-def test_apples_payload_rules_bind_as_configured(mode, broker, simulators, benches):
+def test_apple_payload_rules_apply_as_configured(mode, broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     bench.produce([record(new_event(payload={"aps": {"badge": "three"}}))])
     service = bench.run(simulator, schemas={"payload": mode})

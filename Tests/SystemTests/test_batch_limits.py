@@ -1,4 +1,4 @@
-"""Apache Kafka takes or refuses a batch as a whole: that is no verdict on each of its records."""
+"""Apache Kafka accepts or refuses a batch as a whole, which says nothing about its single records."""
 
 import json
 import random
@@ -9,7 +9,7 @@ from harness.kafka import Written
 from harness.service import position_of
 
 pytestmark = pytest.mark.takes(40)
-# A dead letter fits, and some more; what is larger is one record.
+# A dead letter fits with some room; anything larger is one record by itself.
 LIMIT = 3000
 EVENTS = 200
 REFUSED = "Kafka refused a batch; retrying in smaller ones"
@@ -17,13 +17,13 @@ DROPPED = "deadLetter record dropped: too large for its topic; only the outcome 
 
 
 def unreadable(byte_count):
-    """No event, and nothing that compression makes smaller."""
+    """Not an event, and not compressible."""
     return Written(random.Random(byte_count).randbytes(byte_count), key=b"%d" % byte_count)
 
 
 @pytest.mark.parametrize("is_transactional", [False, True], ids=["plain", "transactional"])
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "lowered later"])
-def test_what_fits_is_written(apache, benches, simulators, is_known, is_transactional):
+def test_records_that_fit_are_written(apache, benches, simulators, is_known, is_transactional):
     bench, simulator = benches(apache.kafka, 1), simulators({})
     settings = bench.configuration(simulator)
     if is_transactional:
@@ -51,6 +51,7 @@ def test_what_fits_is_written(apache, benches, simulators, is_known, is_transact
     letters = bench.kafka.read_committed(bench.topics.dead_letters)
     assert sorted(len(letter.value()) for letter in letters) == sizes[:-1]
     assert service.count(DROPPED) == 1
-    # Known, only the record that is too large by itself, in ever smaller transactions.
+    # If the limit is known, Kafka refuses only the record that is too large by itself, in smaller
+    # and smaller transactions.
     most = EVENTS.bit_length() if is_transactional else 1
     assert (service.count(REFUSED) <= most) == is_known, service.child.told()

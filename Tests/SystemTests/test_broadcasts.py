@@ -1,4 +1,4 @@
-"""Broadcast channels by hand, and broadcasts as events of a source of their own."""
+"""Broadcast channels by command, and broadcasts as events of their own source."""
 
 import json
 import uuid
@@ -19,7 +19,7 @@ def simulator(simulators):
 
 
 def managed(settings, simulator):
-    """The settings, with the simulator's doors for channel management."""
+    """The settings with the simulator's ports for channel management."""
     settings["apns"]["endpoints"] |= {
         "management_production": simulator.ready["production_channels"],
         "management_sandbox": simulator.ready["sandbox_channels"],
@@ -60,20 +60,20 @@ def broadcast(channel, **changes):
     } | changes
 
 
-def test_a_channel_is_created_read_listed_and_deleted(channels):
+def test_channels_can_be_created_read_listed_and_deleted(channels):
     first, second = created(channels), created(channels, "--storage-policy", "newest")
     assert first != second
     assert channels("read", "--channel", first).out == ["storage none, push type LiveActivity"]
     assert channels("read", "--channel", second).out == ["storage newest, push type LiveActivity"]
     assert sorted(channels("list").out) == sorted([first, second])
-    # The sandbox has channels of its own.
+    # The sandbox has its own channels.
     assert channels("list", "--environment", "sandbox").out == []
     deleted = channels("delete", "--channel", first)
     assert (deleted.code, deleted.out) == (0, []), deleted.said
     assert channels("list").out == [second]
 
 
-def test_the_answers_are_json_on_request(channels):
+def test_answers_are_json_on_request(channels):
     done = channels("create", "--json")
     [line] = done.out
     answer = json.loads(line)
@@ -98,13 +98,13 @@ def test_the_answers_are_json_on_request(channels):
         (["list"], "com/example", 1, "is not a bundle ID"),
     ],
 )
-def test_a_refusal_says_why(channels, arguments, app, code, words):
+def test_a_refusal_gives_the_reason(channels, arguments, app, code, words):
     done = channels(*arguments, app=app)
     assert (done.code, done.out) == (code, []), done.said
     assert words in done.said
 
 
-def test_a_lost_answer_to_create_is_not_repeated(bench, simulators, tmp_path):
+def test_create_is_not_repeated_after_a_lost_answer(bench, simulators, tmp_path):
     slow = simulators({"latency_ms": 30_000})
     settings = managed(bench.configuration(slow), slow)
     arguments = ["channels", "create", "--bundle-id", APP, "--timeout", "3"]
@@ -114,7 +114,7 @@ def test_a_lost_answer_to_create_is_not_repeated(bench, simulators, tmp_path):
 
 
 @pytest.mark.core
-def test_broadcasts_are_sent_and_have_outcomes(bench, channels, simulator):
+def test_broadcasts_are_sent_and_get_outcomes(bench, channels, simulator):
     channel = created(channels)
     settings = bench.configuration(simulator)
     settings["sources"][0]["kind"] = "broadcast"
@@ -136,14 +136,14 @@ def test_broadcasts_are_sent_and_have_outcomes(bench, channels, simulator):
     assert (accepted["device_token"], accepted["topic"]) == (None, None)
     assert accepted["push_type"] == "liveactivity" and accepted["metadata"] == {"match": "1"}
     assert {message.key().decode() for message, _ in found} == {channel, "bm9uZQ=="}
-    # A channel without storage takes no expiration.
+    # A channel without storage accepts no expiration.
     reasons = [outcomes[event["id"]]["reason"] for event in (stored, unknown, invalid)]
     assert reasons == ["BadExpirationDate", "ChannelNotRegistered", "SchemaViolation"]
     assert {outcome["token_action"] for outcome in outcomes.values()} == {"keep"}
     assert bench.kafka.count(bench.topics.token_status) == 0
 
 
-def test_of_many_updates_that_wait_the_newest_is_sent(bench, channels, simulator):
+def test_of_several_waiting_updates_only_the_newest_is_sent(bench, channels, simulator):
     channel = created(channels)
     settings = bench.configuration(simulator)
     settings["sources"][0]["kind"] = "broadcast"
@@ -160,7 +160,7 @@ def test_of_many_updates_that_wait_the_newest_is_sent(bench, channels, simulator
     assert len(sent) == kinds.count(("accepted", None))
 
 
-# By hand
+# Broadcasts by command
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def push(bench, simulator, tmp_path):
 PAYLOAD = '{"aps":  {"event":"update","timestamp":1790000000,"content-state":{"n":1}}}'
 
 
-def test_a_broadcast_is_sent_by_hand(channels, push, simulator):
+def test_push_sends_a_broadcast(channels, push, simulator):
     channel = created(channels, "--storage-policy", "newest")
     done = push("--channel", channel, "--bundle-id", APP, "--payload", PAYLOAD)
     assert done.code == 0, done.said
@@ -183,17 +183,17 @@ def test_a_broadcast_is_sent_by_hand(channels, push, simulator):
         "< :status: 200", "accepted: APNs has it. APNs does not report which devices show it.",
     ]:  # fmt: skip
         assert line in done.out
-    # The payload goes out as it was typed.
+    # The payload is sent exactly as typed.
     [sent] = [r for r in simulator.requests() if r["token"].startswith("/4/broadcasts/")]
     assert (sent["payload_sha256"], sent["status"]) == (sha256(PAYLOAD.encode()), 200)
 
 
-def test_an_event_of_a_source_of_broadcasts_is_sent_by_hand(channels, push, tmp_path):
+def test_push_sends_an_event_of_a_broadcast_source(channels, push, tmp_path):
     event = broadcast(created(channels, "--environment", "sandbox"), environment="sandbox")
     (tmp_path / "event.json").write_bytes(encoded(event))
     done = push("--event", tmp_path / "event.json", "--broadcast")
     assert done.code == 0 and "credential example, sandbox" in done.out, done.said
-    # It is no notification, and nobody guesses.
+    # The event is not a notification, and push does not guess.
     assert "SchemaViolation: not sent" in push("--event", tmp_path / "event.json").said
 
 
@@ -208,13 +208,13 @@ def test_an_event_of_a_source_of_broadcasts_is_sent_by_hand(channels, push, tmp_
         (["--broadcast", "--token", "00", "--payload", "{}"], 64, "--broadcast: needs --event or --channel"),
     ],
 )
-def test_a_broadcast_that_fails_says_why(push, arguments, code, words):
+def test_a_failed_broadcast_gives_the_reason(push, arguments, code, words):
     done = push(*arguments, "--bundle-id", APP)
     assert done.code == code and words in done.said, done.said
 
 
 def test_a_refused_broadcast_is_explained(channels, push):
-    """0 is the only expiration that a channel without storage takes."""
+    """A channel without storage accepts only expiration 0."""
     arguments = ["--channel", created(channels), "--bundle-id", APP, "--payload", PAYLOAD]
     done = push(*arguments, "--expiration", "4102444800")
     assert done.code == 1 and "< :status: 400" in done.out

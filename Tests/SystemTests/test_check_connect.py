@@ -21,17 +21,17 @@ from harness.events import new_event, record
 from harness.registry import running_registry
 
 on_apache = pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka")
-# Of the registry's user.
+# The password of the registry's user.
 RIGHT = "Basic " + base64.b64encode(b"u:right").decode()
 
 
 def checked(folder, settings, **options):
-    """The exit code and {place: (whether it is ok, what is said of it)}."""
+    """The exit code and {place: (whether it is ok, its text)}."""
     ended = run_command(folder, settings, "check", "--connect", **options)
     findings = {}
     for line in ended.out:
         verdict, place, text = re.fullmatch(r"(ok|failed) +([^:]+): (.+)", line).groups()
-        # Topics of one key are told apart by their names.
+        # Topics that share a key differ in their names.
         topic = re.search(r"'([^']+)'", text) if place == "retry.later" else None
         findings[f"{place} {topic[1]}" if topic else place] = (verdict == "ok", text)
     return ended.code, findings, ended
@@ -66,7 +66,7 @@ def test_everything_answers(broker, benches, simulators, tmp_path):
 
 
 def test_the_service_is_not_disturbed(broker, benches, simulators, tmp_path):
-    """Neither a running service nor APNs notices; what the group has committed stays."""
+    """Neither a running service nor APNs is affected; the group's commits stay as they are."""
     bench, simulator = benches(broker, 2), simulators()
     service = bench.run(simulator)
     bench.produce([record(new_event())])
@@ -83,12 +83,12 @@ def test_the_service_is_not_disturbed(broker, benches, simulators, tmp_path):
     service.drain()
 
 
-def test_what_does_not_answer_is_named_and_the_rest_is_tried(
+def test_each_failure_is_named_and_the_rest_is_still_tried(
     broker, benches, simulators, tmp_path
 ):
     bench, simulator = benches(broker, 1), simulators()
     with socket.socket() as taken, running_registry(authorization=RIGHT) as registry:
-        # Bound, and nobody listens.
+        # A bound port without a listener.
         taken.bind(("127.0.0.1", 0))
         nobody = f"127.0.0.1:{taken.getsockname()[1]}"
         changes = {
@@ -118,7 +118,7 @@ def test_what_does_not_answer_is_named_and_the_rest_is_tried(
     assert ended.err[-1] == "heliograph: 3 of these failed"
 
 
-def test_apns_with_a_certificate_that_is_not_trusted(broker, benches, simulators, tmp_path):
+def test_apns_with_an_untrusted_certificate_is_reported(broker, benches, simulators, tmp_path):
     bench, simulator, other = benches(broker, 1), simulators(), simulators()
     settings = bench.configuration(simulator, apns={"ca_file": other.ready["ca_file"]})
     code, findings, ended = checked(tmp_path, settings)
@@ -130,7 +130,7 @@ def test_apns_with_a_certificate_that_is_not_trusted(broker, benches, simulators
     assert all(text.endswith("apns.ca_file") for text in failed(findings).values()), ended.said
 
 
-def test_a_configuration_that_is_wrong_is_not_tried(simulators, benches, broker, tmp_path):
+def test_an_invalid_configuration_is_not_tried(simulators, benches, broker, tmp_path):
     settings = benches(broker, 1).configuration(simulators(), retry={"attempts": "many"})
     code, findings, ended = checked(tmp_path, settings)
     assert (code, findings) == (1, {})
@@ -142,7 +142,7 @@ def test_a_configuration_that_is_wrong_is_not_tried(simulators, benches, broker,
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
-    """A broker with an authorizer, in which the tests may do everything, and USER nothing."""
+    """A broker with an authorizer: the tests may do everything, and USER nothing."""
     more = {
         "authorizer_class_name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super_users": "User:ANONYMOUS",
@@ -152,7 +152,7 @@ def guarded(tmp_path_factory):
 
 
 class Rights:
-    """What USER may do."""
+    """The ACLs of USER."""
 
     def __init__(self, apache):
         self._admin = AdminClient({"bootstrap.servers": apache.server("PLAIN"), "log_level": 0})
@@ -215,7 +215,7 @@ def guarded_settings(guarded, benches, simulators, **changes):
 
 @pytest.mark.takes(60)
 @on_apache
-def test_each_right_that_is_missing_is_named(guarded, benches, simulators, tmp_path):
+def test_each_missing_right_is_named(guarded, benches, simulators, tmp_path):
     transactional = {"results": {"transactional": True}}
     bench, settings, rights, retry = guarded_settings(guarded, benches, simulators, **transactional)
     acls = Rights(guarded)
@@ -234,7 +234,7 @@ def test_each_right_that_is_missing_is_named(guarded, benches, simulators, tmp_p
     acls.set([])
     code, findings, ended = checked(tmp_path, settings)
     assert set(failed(findings)) == set(rights), ended.said
-    # Nothing was written, neither where it may nor where it may not.
+    # Nothing was written, with or without the right to write.
     acls.set(every)
     written = (*vars(bench.topics).values(), retry)
     assert {topic: guarded.kafka.count(topic) for topic in written} == dict.fromkeys(written, 0)
@@ -244,7 +244,7 @@ def test_each_right_that_is_missing_is_named(guarded, benches, simulators, tmp_p
 
 @pytest.mark.takes(30)
 @on_apache
-def test_a_topic_that_is_missing_is_named_or_would_be_made(
+def test_a_missing_topic_is_named_or_reported_as_to_be_created(
     guarded, benches, simulators, tmp_path
 ):
     bench, settings, rights, _ = guarded_settings(guarded, benches, simulators)
@@ -272,7 +272,7 @@ def test_a_topic_that_is_missing_is_named_or_would_be_made(
 
 @pytest.mark.takes(30)
 @on_apache
-def test_a_wrong_password_is_one_line(guarded, benches, simulators, tmp_path):
+def test_a_wrong_password_takes_one_line(guarded, benches, simulators, tmp_path):
     _, settings, _, _ = guarded_settings(guarded, benches, simulators)
     settings["kafka"]["properties"]["sasl.password"] = "wrong"
     code, findings, ended = checked(tmp_path, settings)

@@ -1,4 +1,4 @@
-"""scripts/check-docs, the part of lint for pages: it finds what it looks for, and nothing else."""
+"""scripts/check-docs, the part of lint for pages: it finds each kind of mistake, and nothing else."""
 
 import importlib.machinery
 import importlib.util
@@ -34,7 +34,7 @@ def test_a_mistake_is_found(check, tmp_path, text, mistake):
     assert list(check.mistakes(page, "page.md")) == [f"page.md:3: {mistake}"]
 
 
-def test_what_is_right_is_passed_over(check, tmp_path):
+def test_correct_text_is_accepted(check, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "# A `code` & more\n\n## Twice\n\n## Twice\n\n[a](#a-code--more) [b](#twice-1)\n"
@@ -78,12 +78,12 @@ def log_mistakes(check, rows, source=SOURCE):
     return list(check.log_message_mistakes(("page.md", page_of(rows)), [("a.swift", source)]))
 
 
-def test_a_complete_page_of_log_messages_is_passed_over(check):
+def test_a_complete_page_of_log_messages_is_accepted(check):
     assert not log_mistakes(check, ROWS)
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_missing_message_and_another_level_are_found(check, row):
+def test_a_missing_message_and_a_wrong_level_are_found(check, row):
     rest = [other for other in ROWS if other != row]
     [missing] = log_mistakes(check, rest)
     assert f"page.md does not have '{row[0]}' with level {row[1]}" in missing
@@ -96,7 +96,7 @@ def test_a_message_that_is_not_in_the_sources_is_found(check):
 
 
 @pytest.mark.parametrize("call", ["log.error(words())", "other.warning(x)", "log.notice(unknown)"])
-def test_a_message_that_is_no_fixed_text_is_found(check, call):
+def test_a_message_that_is_not_a_literal_is_found(check, call):
     [mistake] = log_mistakes(check, [], f"func f() {{ {call} }}")
     assert mistake.startswith("a.swift:1: the log message is not a fixed text")
 
@@ -105,7 +105,7 @@ def test_a_message_that_is_no_fixed_text_is_found(check, call):
     "text",
     ['fail("We mend it.")', 'fail(\n    """\n    We mend it.\n    """\n)', 'text = "a" + "We mend it."'],
 )
-def test_a_text_of_a_source_is_checked(check, text):
+def test_string_literals_of_sources_are_checked(check, text):
     [found] = check.unplain_texts("source.swift", f"// The first line.\n{text}\n")
     assert found.endswith(": 'mend'; write: fix, repair")
 
@@ -115,5 +115,5 @@ def test_a_text_of_a_source_is_checked(check, text):
     ['// We mend "it and" that.', 'let name = "mend"', 'precondition(isWhole, "We mend it.")']
     + ['precondition(\n    isWhole,\n    "We mend it."\n)', "let mend = count"],
 )
-def test_what_no_user_reads_is_passed_over(check, text):
+def test_text_that_no_user_reads_is_not_checked(check, text):
     assert not list(check.unplain_texts("source.swift", f"{text}\n"))

@@ -1,4 +1,4 @@
-"""What the client says on the wire, seen by HTTP/2 servers that share no code with it."""
+"""The client's bytes on the wire, checked by HTTP/2 servers that share no code with it."""
 
 import collections
 import contextlib
@@ -19,7 +19,7 @@ from harness.processes import built_binary, clean_environment
 from harness.service import outcomes_of
 from harness.strict_peer import P256, RSA
 
-# apns-spec.md 4.2, Rule A. "Never indexed" is "without indexing" that proxies have to keep, too.
+# apns-spec.md 4.2, Rule A. "Never indexed" is "without indexing" that proxies must preserve.
 UNINDEXED = {":path", "authorization"}
 ONCE = {"apns-id", "apns-expiration", "apns-collapse-id"}
 TOKEN = "a11ce000" + "5e" * 28
@@ -61,8 +61,8 @@ def accepted_count(bench):
 
 
 @pytest.mark.core
-def test_header_fields_are_written_as_apple_asks(bench, peer):
-    """Also: one stream until the first answer, whatever the SETTINGS allow."""
+def test_header_fields_are_encoded_as_apple_asks(bench, peer):
+    """Also: only one stream until the first answer, whatever the SETTINGS allow."""
     server = peer(max_concurrent_streams=1000)
     bench.produce(events_with_all_headers(200))
     bench.run(server)
@@ -87,7 +87,7 @@ def test_header_fields_are_written_as_apple_asks(bench, peer):
     assert seen >= UNINDEXED | ONCE | {"apns-topic", "apns-push-type", ":authority"}
 
 
-def test_tokens_of_any_length_arrive(bench, peer):
+def test_device_tokens_of_any_length_arrive(bench, peer):
     server = peer(max_concurrent_streams=10)
     tokens = ["5e" * count for count in (1, 31, 32, 33, 80, 255, 256, 513, 3300)]
     bench.produce([record(new_event(device_token=token)) for token in tokens])
@@ -101,7 +101,7 @@ def test_tokens_of_any_length_arrive(bench, peer):
 
 @pytest.mark.parametrize("size", [0, 128, 256, 400, 4096])
 def test_names_are_indexed_once_whatever_the_table_holds(bench, peer, size):
-    """The entries of 150 topics push those of names out, at once or after a while."""
+    """The entries of 150 topics evict those of names, at once or later."""
     server = peer(max_concurrent_streams=100, header_table_size=size)
     topics = [f"com.apple.mgmt.{number % 150}" for number in range(400)]
     bench.produce(
@@ -123,7 +123,7 @@ def test_names_are_indexed_once_whatever_the_table_holds(bench, peer, size):
             assert how == ["incremental" if size else "never", *others], name
 
 
-def test_frames_are_those_that_apple_wants(bench, peer):
+def test_frames_are_those_that_apple_expects(bench, peer):
     server = peer(max_concurrent_streams=1000)
     bench.produce(events_with_all_headers(50))
     bench.run(server)
@@ -141,7 +141,7 @@ def test_frames_are_those_that_apple_wants(bench, peer):
 
 
 class Waves:
-    """Answers once nothing more comes, which a PING's way there and back shows."""
+    """Answers once no more requests arrive, which a PING's round trip shows."""
 
     def __init__(self):
         self.limits = [1, 40, 3, 1, 25]
@@ -166,7 +166,7 @@ class Waves:
 
 
 def test_the_stream_limit_is_obeyed_down_to_one_and_up_again(bench, peer):
-    """h2 raises when a client opens more streams than the SETTINGS it has acknowledged."""
+    """h2 raises an error if a client opens more streams than its acknowledged SETTINGS allow."""
     waves = Waves()
     server = peer(waves.request, max_concurrent_streams=1)
     server.ping_answered = waves.ping_answered
@@ -179,8 +179,8 @@ def test_the_stream_limit_is_obeyed_down_to_one_and_up_again(bench, peer):
     assert max(request.open_streams for request in connection.requests) in range(25, 41)
 
 
-def test_small_windows_are_kept_to(bench, peer):
-    """h2 raises when DATA goes beyond a window."""
+def test_small_windows_are_respected(bench, peer):
+    """h2 raises an error if DATA exceeds a window."""
     server = peer(max_concurrent_streams=100, initial_window_size=37)
     text = "x" * 3000
     sent = [new_event(payload={"aps": {"alert": text}}) for _ in range(60)]
@@ -192,7 +192,7 @@ def test_small_windows_are_kept_to(bench, peer):
         assert text.encode() in request.body
 
 
-def test_an_idle_connection_is_pinged(bench, peer):
+def test_an_idle_connection_gets_pings(bench, peer):
     server = peer(max_concurrent_streams=100)
     bench.produce([record(new_event())])
     bench.run(server, apns={"ping_after_idle": "100ms"})
@@ -206,13 +206,13 @@ def test_an_idle_connection_is_pinged(bench, peer):
 
 
 @pytest.mark.parametrize("reason", [b"", b'{"reason":"Shutdown"}', b"no JSON at all"])
-def test_after_goaway_unprocessed_requests_go_elsewhere_without_counting(bench, peer, reason):
-    """The first connection answers one request, and gives the others back by GOAWAY."""
+def test_unprocessed_requests_move_after_goaway_without_an_attempt(bench, peer, reason):
+    """The first connection answers one request, and returns the others with GOAWAY."""
 
     def script(connection, request):
         if connection.number == 0 and connection.answers == 1:
             connection.send_goaway(connection.requests[0].stream, reason)
-            # As APNs does: a second one, empty, and then the end.
+            # As APNs does: a second, empty GOAWAY, then the close.
             connection.send_goaway(connection.requests[0].stream)
             connection.close()
         else:
@@ -228,7 +228,7 @@ def test_after_goaway_unprocessed_requests_go_elsewhere_without_counting(bench, 
     assert len({connection.number for connection in server.connections if connection.answers}) >= 2
 
 
-def test_goaway_with_last_stream_zero_gives_everything_back(bench, peer):
+def test_goaway_with_last_stream_zero_returns_every_request(bench, peer):
     def script(connection, request):
         if connection.number == 0:
             connection.send_goaway(0, b'{"reason":"Shutdown"}')
@@ -247,15 +247,15 @@ def test_goaway_with_last_stream_zero_gives_everything_back(bench, peer):
     assert told[0]["reason"] == "Shutdown"
 
 
-def test_open_requests_are_answered_before_the_client_says_goaway(bench, peer):
-    """The peer answers nothing more once GOAWAY has come, as many do."""
+def test_open_requests_are_answered_before_the_client_sends_goaway(bench, peer):
+    """Like many peers, this one answers nothing after it receives GOAWAY."""
     goodbyes = []
 
     def script(connection, request):
         first = server.connections[0]
         if connection is not first:
             connection.answer(request)
-            # Its first answers were held until the client had gone on elsewhere.
+            # Its first answers are held until the client has moved to another connection.
             for held in first.unanswered:
                 first.answer(held)
             first.send()
@@ -275,12 +275,12 @@ def test_open_requests_are_answered_before_the_client_says_goaway(bench, peer):
     bench.wait_for_outcomes(6)
     assert accepted_count(bench) == 6
     sent = collections.Counter(request["apns-id"] for request in server.requests)
-    assert sorted(sent.values()) == [1, 1, 1, 1, 1, 2], "only what got Shutdown is sent again"
+    assert sorted(sent.values()) == [1, 1, 1, 1, 1, 2], "only the request that got Shutdown is sent again"
     eventually(lambda: goodbyes, 10, service.child.told)
     assert goodbyes == [0]
 
 
-def test_a_push_by_hand_keeps_to_the_rules(bench, peer, tmp_path):
+def test_the_push_command_follows_the_same_rules(bench, peer, tmp_path):
     server = peer(max_concurrent_streams=1)
     done = push(bench, server, tmp_path, "--collapse-id", "line")
     assert done.returncode == 0, (done.stdout, done.stderr)
@@ -295,10 +295,10 @@ def test_a_push_by_hand_keeps_to_the_rules(bench, peer, tmp_path):
     )
 
 
-def test_addresses_that_swallow_packets_do_not_cost_the_connection(
+def test_addresses_that_swallow_packets_do_not_fail_the_connection(
     bench, peer, tmp_path, monkeypatch
 ):
-    """Four of five addresses are black holes; the connect timeout is for all together."""
+    """Four of five addresses are black holes; the connect timeout covers all of them together."""
     server = peer(max_concurrent_streams=100)
     port = urllib.parse.urlsplit(server.ready["production"]).port
     holes = [f"127.0.0.{number}" for number in range(2, 6)]
@@ -317,7 +317,7 @@ def test_addresses_that_swallow_packets_do_not_cost_the_connection(
 
 
 def test_after_a_failed_handshake_the_next_address_is_tried(bench, peer, tmp_path, monkeypatch):
-    """Two of three addresses speak no TLS, and each connection begins where there is none yet."""
+    """Two of three addresses do not speak TLS; each connection first tries an address without one."""
     server = peer(max_concurrent_streams=100)
     port = urllib.parse.urlsplit(server.ready["production"]).port
     broken = ["127.0.0.2", "127.0.0.3"]
@@ -347,8 +347,8 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("name", FLOODS)
-def test_a_peer_that_floods_and_does_not_answer_is_left(bench, peer, name):
-    """The first connection says the same for ever; the second one answers."""
+def test_a_peer_that_floods_without_answering_is_left(bench, peer, name):
+    """The first connection repeats one frame forever; the second one answers."""
 
     def script(connection, request):
         if connection.number > 0:
@@ -376,12 +376,12 @@ def test_a_peer_that_floods_and_does_not_answer_is_left(bench, peer, name):
         (ssl.TLSVersion.TLSv1_3, True),
     ],
 )
-def test_tls_before_1_2_is_not_spoken(bench, peer, tmp_path, version, is_taken):
+def test_tls_before_1_2_is_not_used(bench, peer, tmp_path, version, is_taken):
     server = peer(max_concurrent_streams=1)
     server.speak(version)
-    # Who takes any version does get in.
+    # A client that allows any version does connect.
     assert lax_handshake(server) == version.name.replace("_", ".")
-    eventually(lambda: server.connections, 20, "the peer to note its first connection")
+    eventually(lambda: server.connections, 20, "the peer to record its first connection")
     connections = len(server.connections)
     done = push(bench, server, tmp_path)
     assert (done.returncode == 0) == is_taken, (done.stdout, done.stderr)
@@ -397,16 +397,16 @@ def test_tls_before_1_2_is_not_spoken(bench, peer, tmp_path, version, is_taken):
         ("ECDHE-ECDSA-CHACHA20-POLY1305", P256, True),
         ("ECDHE-ECDSA-AES128-SHA", P256, False),
         ("ECDHE-RSA-AES256-SHA384", RSA, False),
-        # AEAD, but whoever gets the server's key can read what was recorded.
+        # AEAD without forward secrecy: the server's key decrypts recorded traffic.
         ("AES128-GCM-SHA256", RSA, False),
     ],
 )
-def test_no_cipher_is_taken_that_http2_prohibits(bench, peer, tmp_path, cipher, key, is_taken):
-    """RFC 9113, appendix A; the server is OpenSSL in Python, and has this one suite."""
+def test_no_cipher_that_http2_prohibits_is_used(bench, peer, tmp_path, cipher, key, is_taken):
+    """RFC 9113, appendix A; the server is OpenSSL in Python and offers only this suite."""
     server = peer(max_concurrent_streams=1)
     server.present(key=key)
     server.speak(ssl.TLSVersion.TLSv1_2, cipher)
-    # Who takes any cipher does get in.
+    # A client that allows any cipher does connect.
     assert lax_handshake(server) == "TLSv1.2"
     done = push(bench, server, tmp_path)
     assert (done.returncode == 0) == is_taken, (done.stdout, done.stderr)
@@ -420,20 +420,20 @@ def test_no_cipher_is_taken_that_http2_prohibits(bench, peer, tmp_path, cipher, 
         ("elsewhere", "DNS:localhost", "localhost", True),
         ("elsewhere", "DNS:*.push.localhost", "api.push.localhost", True),
         ("elsewhere", "IP:127.0.0.1", "127.0.0.1", True),
-        # The subject is no name of the server, whatever else the certificate has.
+        # The subject does not count as a name, whatever else the certificate has.
         ("localhost", "", "localhost", False),
         ("localhost", "IP:127.0.0.1", "localhost", False),
         ("127.0.0.1", "", "127.0.0.1", False),
-        # A star stands for a whole label, and for no more than one.
+        # A wildcard matches exactly one whole label.
         ("elsewhere", "DNS:a*.push.localhost", "api.push.localhost", False),
         ("elsewhere", "DNS:*i.push.localhost", "api.push.localhost", False),
         ("elsewhere", "DNS:*.localhost", "api.push.localhost", False),
     ],
 )
-def test_a_certificate_is_for_the_names_it_lists(
+def test_a_certificate_is_valid_only_for_the_names_it_lists(
     bench, peer, tmp_path, subject, names, host, is_taken
 ):
-    """RFC 9525; the certificates are made by OpenSSL's command."""
+    """RFC 9525; the openssl command makes the certificates."""
     server = peer(max_concurrent_streams=1)
     server.present(subject=subject, names=names)
     for environment_name in ("production", "sandbox"):
@@ -460,8 +460,8 @@ def lax_handshake(server):
         return secured.version()
 
 
-def test_each_connect_looks_the_name_up_anew(bench, peer, tmp_path, monkeypatch):
-    """The name moves while the service runs; at its first address nobody listens."""
+def test_each_connect_resolves_the_name_again(bench, peer, tmp_path, monkeypatch):
+    """The name moves while the service runs; nobody listens at its first address."""
     server = peer(max_concurrent_streams=10)
     bench.produce([record(new_event())])
     with monkeypatch.context() as patch:

@@ -35,7 +35,7 @@ def heliograph(*words, **variables):
 
 
 @pytest.mark.core
-def test_the_manual_tells_of_every_command():
+def test_the_manual_covers_every_command():
     manual = heliograph("--help")
     assert manual.returncode == 0
     listed = re.findall(r"^  ([a-z][a-z-]*)  +\S", manual.stdout, re.M)
@@ -55,7 +55,7 @@ def test_every_command_has_help(words):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_wrong_command_line_is_64(name):
+def test_a_wrong_command_line_exits_with_64(name):
     said = heliograph(name, "--no-such-option")
     assert said.returncode == 64
     assert said.stderr.startswith("heliograph: --no-such-option: ") and not said.stdout
@@ -77,7 +77,7 @@ NOT_THERE = [
 
 @pytest.mark.core
 @pytest.mark.parametrize("words", NOT_THERE)
-def test_what_cannot_be_done_is_one_line_and_its_code(words):
+def test_a_failure_prints_one_line_and_sets_its_exit_code(words):
     said = heliograph(*words)
     assert said.returncode == COMMANDS[words[0]], said.stderr
     [line] = said.stderr.splitlines()
@@ -86,7 +86,7 @@ def test_what_cannot_be_done_is_one_line_and_its_code(words):
     assert not said.stdout
 
 
-def test_a_complaint_that_nobody_can_read_changes_no_exit_code():
+def test_an_unwritable_stderr_changes_no_exit_code():
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [built_binary("heliograph"), "run", "--config", "/nowhere.yaml"],
@@ -102,7 +102,7 @@ def test_a_complaint_that_nobody_can_read_changes_no_exit_code():
     [("--help",), ("--generate-manual",), ("--generate-completion-script", "bash")],
     ids=["help", "manual", "completions"],
 )
-def test_what_a_full_disk_cuts_off_is_an_error(words):
+def test_output_cut_off_by_a_full_disk_is_an_error(words):
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [built_binary("heliograph"), *words],
@@ -116,11 +116,11 @@ def test_what_a_full_disk_cuts_off_is_an_error(words):
     assert done.stderr == "heliograph: standard output: cannot be written: No space left on device\n"
 
 
-def test_every_command_has_such_a_case():
+def test_every_command_has_a_failure_case():
     assert {words[0] for words in NOT_THERE} == set(COMMANDS)
 
 
-def test_bash_takes_the_completions(tmp_path):
+def test_bash_accepts_the_completions(tmp_path):
     said = heliograph("--generate-completion-script", "bash")
     assert said.returncode == 0
     script = tmp_path / "heliograph.bash"
@@ -145,7 +145,7 @@ def test_bash_takes_the_completions(tmp_path):
     assert "fingerprint" in words and "--no-follow" in words, answer
 
 
-# What stands for what was probably meant
+# Suggestions for typing mistakes
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_usage_error_says_what_is_expected(words, line):
     assert hint.startswith("For more, run 'heliograph ") and hint.endswith("--help'.")
 
 
-def test_rules_between_options_come_before_any_file():
+def test_rules_between_options_are_checked_before_any_file():
     said = heliograph("validate", "--broadcast", "--payload", "off", "/nowhere.ndjson")
     assert said.returncode == 64 and said.stderr.startswith("heliograph: --broadcast: has ")
     said = heliograph("dead-letters", "list", "--config", "/nowhere.yaml", "--offset", "1")
@@ -211,7 +211,7 @@ def test_a_variable_can_name_the_configuration(tmp_path):
 
 
 @pytest.mark.parametrize("words", [(), ("channels",), ("dead-letters",)])
-def test_a_group_alone_shows_its_commands(words):
+def test_a_group_without_a_command_lists_its_commands(words):
     said = heliograph(*words)
     assert (said.returncode, said.stderr) == (0, "")
     assert f"\n\nUsage: heliograph {' '.join(words)}" in said.stdout
@@ -225,10 +225,10 @@ def test_the_version_is_one_line():
 
 
 @pytest.mark.parametrize("columns, width", [("60", 60), ("80", 80), ("500", 80), ("x", 80)])
-def test_help_is_as_wide_as_the_terminal(columns, width):
+def test_help_fits_the_width_of_the_terminal(columns, width):
     for words in [()] + [(name,) for name in COMMANDS] + NESTED:
         help = heliograph(*words, "--help", COLUMNS=columns).stdout
-        # Examples are to be pasted; paths, and JSON in quotes, cannot be broken.
+        # Examples must paste; paths and quoted JSON cannot be broken.
         lines = re.sub(r"(?ms)^Examples:\n.*?\n\n", "", help).splitlines()
         long = [line for line in lines if len(line) > width and "'{" not in line]
         wide = [line for line in long if " " in line.strip()]
@@ -241,7 +241,7 @@ def test_help_is_as_wide_as_the_terminal(columns, width):
 
 
 def asked_of_bash(script, *words):
-    """What bash offers for the last word, as its completion calls the function."""
+    """The words that bash offers for the last word, as its completion calls the function."""
     line = " ".join(f"'{word}'" for word in words)
     asked = f"""
         source {script}
@@ -275,8 +275,8 @@ def asked_of_fish(script, *words):
     return [row.split("\t")[0] for row in answer.stdout.splitlines()]
 
 
-# The completions are caught where they are added, in an interactive zsh on a terminal of its own.
-# It is ready for keys when its line editor says so.
+# Catches the completions where they are added, in an interactive zsh on its own terminal. zsh is
+# ready for keys when its line editor reports it.
 ZSHRC = """
 PROMPT=
 autoload -Uz compinit
@@ -343,7 +343,7 @@ ASK = {"bash": asked_of_bash, "fish": asked_of_fish, "zsh": asked_of_zsh}
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else None,
 )
-def test_a_shell_completes(shell, words, offered, withheld, tmp_path):
+def test_a_shell_completes_each_kind_of_word(shell, words, offered, withheld, tmp_path):
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell}")
     script = tmp_path / "script"
@@ -370,13 +370,13 @@ def test_bash_completes_a_value_after_an_equals_sign(tmp_path):
     [["groff", "-man", "-ww", "-z"], ["mandoc", "-T", "lint", "-W", "warning"]],
     ids=["groff", "mandoc"],
 )
-def test_the_manual_page_is_in_order(checker, tmp_path):
+def test_the_manual_page_has_no_format_errors(checker, tmp_path):
     if shutil.which(checker[0]) is None:
         pytest.skip(f"there is no {checker[0]}")
     page = tmp_path / "heliograph.1"
     page.write_text(heliograph("--generate-manual").stdout)
     found = subprocess.run([*checker, page], capture_output=True, text=True, timeout=60)
-    # The page carries the version and no date: what builds it twice gets the same page.
+    # The page has the version and no date, so that two builds give the same page.
     lines = (found.stdout + found.stderr).splitlines()
     assert not [line for line in lines if "missing date" not in line]
 

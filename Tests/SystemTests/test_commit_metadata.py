@@ -1,4 +1,4 @@
-"""Apache Kafka takes less metadata with an offset than Heliograph would write."""
+"""Apache Kafka accepts less commit metadata than Heliograph would write."""
 
 import pytest
 
@@ -15,7 +15,7 @@ LESS = (
     "the broker accepts less commit metadata; a restart may send more events again"
 )
 EVENTS = 400
-# Each tenth waits: with one octet for each, the text is longer than either limit.
+# One in ten waits: at one octet each, the text is longer than either limit.
 SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 10_000}
 
 
@@ -26,14 +26,15 @@ def events():
 
 
 @pytest.mark.parametrize(
-    ("limit", "is_empty"), [(48, False), (8, True)], ids=["some of it", "nothing of it"]
+    ("limit", "is_empty"), [(48, False), (8, True)], ids=["some of it", "none of it"]
 )
-def test_offsets_are_committed_with_what_the_broker_takes(
+def test_offsets_are_committed_with_as_much_metadata_as_the_broker_accepts(
     tmp_path, benches, simulators, limit, is_empty
 ):
     with running_apache_kafka(tmp_path / "kafka", offset_metadata_max_bytes=limit) as apache:
         bench, simulator = benches(apache.kafka, 1), simulators({"rules": [SLOW]})
-        # A connection has one stream until the first answer: it must not be a slow one.
+        # A connection has one stream until the first answer, so the first event must not be a slow
+        # one.
         written = bench.produce([record(new_event())])
         service = bench.run(simulator)
         bench.wait_for_outcomes(1, service=service)

@@ -1,4 +1,4 @@
-"""Dockerfile, docker-compose.yml and the files under deploy/, read and checked without Docker."""
+"""Checks Dockerfile, docker-compose.yml and the files under deploy/ without Docker."""
 
 import functools
 import os
@@ -12,11 +12,11 @@ import pytest
 import yaml
 from harness.processes import ROOT, built_binary, clean_environment
 
-# Programs that pip put beside the Python of the tests.
+# Programs that pip installs next to the tests' Python.
 TOOLS = pathlib.Path(sys.executable).parent
 DEPLOY = ROOT / "deploy"
 PROFILES = ("demo", "real")
-# What Compose asks for in the profile "real".
+# The variables that Compose requires in the profile "real".
 CREDENTIAL = {
     "APNS_TEAM_ID": "DEF123GHIJ",
     "APNS_KEY_ID": "ABC123DEFG",
@@ -26,7 +26,7 @@ CREDENTIAL = {
 
 @functools.cache
 def compose(profile):
-    """The services of a profile, as Compose itself understands the file."""
+    """The services of a profile, as Compose itself parses the file."""
     ended = subprocess.run(
         [TOOLS / "docker-compose", "--profile", profile, "config", "--no-path-resolution"],
         cwd=ROOT,
@@ -56,13 +56,13 @@ def bound_files(service):
     }
 
 
-def test_dockerfile_is_clean():
+def test_the_dockerfile_has_no_lint_findings():
     ended = subprocess.run([TOOLS / "hadolint", ROOT / "Dockerfile"], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_dockerfile_copies_nothing_that_is_ignored():
-    """.dockerignore ignores all but what it names, and that is what is copied."""
+def test_the_dockerfile_copies_nothing_that_is_ignored():
+    """.dockerignore excludes everything except the paths that are copied."""
     text = (ROOT / "Dockerfile").read_text()
     copied = {line.split()[1] for line in text.splitlines() if re.match(r"COPY [^-]", line)}
     named = re.findall(r"(?m)^!(.+)$", (ROOT / ".dockerignore").read_text())
@@ -71,7 +71,7 @@ def test_dockerfile_copies_nothing_that_is_ignored():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_profile(profile):
+def test_each_profile_has_its_services(profile):
     names = set(compose(profile)["services"])
     everywhere = {"kafka", "topics", "prometheus", "grafana"}
     own = {"demo": {"heliograph-demo", "apns-simulator", "load"}, "real": {"heliograph-real"}}
@@ -87,15 +87,15 @@ def assert_hardened(name, service):
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert not service.get("privileged")
-    # Kafka writes its configuration at start.
+    # Kafka writes its configuration at startup.
     assert service.get("read_only") or name in ("kafka", "topics")
     image, _, tag = service["image"].rpartition(":")
     assert image and re.fullmatch(r"local|v?\d+\.\d+\.\d+", tag), service["image"]
-    # What no registry has is built, here or by another service.
+    # Images that no registry has are built, by this service or another one.
     assert (tag == "local") == ("build" in service or service.get("pull_policy") == "never")
     for port in service.get("ports", ()):
         assert port["host_ip"] == "127.0.0.1", "open to the network"
-    # A job ends, and a producer is asked by nobody.
+    # Jobs end, and producers listen on no port.
     assert "healthcheck" in service or name in ("topics", "load")
 
 
@@ -106,8 +106,8 @@ def test_builds_name_stages_of_the_dockerfile():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_one_service_builds_an_image(profile):
-    """With containerd's image store the second build of a tag fails: it exists by then."""
+def test_each_image_is_built_by_one_service(profile):
+    """With containerd's image store, a second build of the same tag fails because it exists."""
     services = compose(profile)["services"].values()
     local = {s["image"] for s in services if s["image"].endswith(":local")}
     assert sorted(s["image"] for s in services if "build" in s) == sorted(local)
@@ -120,8 +120,8 @@ def test_mounted_files_exist():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_configuration_passes_heliograph_check(profile, tmp_path, simulators):
-    """With a key in its place; the variables are those that Compose sets."""
+def test_the_configuration_passes_heliograph_check(profile, tmp_path, simulators):
+    """With a key in place; the variables are those that Compose sets."""
     service = compose(profile)["services"][f"heliograph-{profile}"]
     path = ROOT / bound_files(service)["/etc/heliograph/heliograph.yaml"]
     apns = simulators().ready
@@ -140,8 +140,8 @@ def test_configuration_passes_heliograph_check(profile, tmp_path, simulators):
     assert port_of_admin(service) == 9464 and "port: 9464" in ended.stdout
 
 
-def test_demo_knows_the_simulator():
-    """Its names, ports, key and team are those that the simulator is started with."""
+def test_the_demo_matches_the_settings_of_the_simulator():
+    """Names, ports, key and team equal those of the simulator's command line."""
     services = compose("demo")["services"]
     command = services["apns-simulator"]["command"]
     options = dict(word.removeprefix("--").split("=", 1) for word in command if "=" in word)
@@ -161,8 +161,8 @@ def test_demo_knows_the_simulator():
 
 
 @pytest.mark.parametrize("name", ["apns-simulator", "load"])
-def test_lab_takes_its_command_line(name):
-    """Read by the program itself: an option that is not known ends with 64."""
+def test_the_lab_accepts_its_command_line(name):
+    """The program itself parses it: an unknown option exits with 64."""
     command = compose("demo")["services"][name]["command"]
     ended = subprocess.run(
         [built_binary("heliograph-lab"), *command, "--help"], capture_output=True, text=True
@@ -172,7 +172,7 @@ def test_lab_takes_its_command_line(name):
     assert {word.split("=")[0] for word in command[1:]} <= known
 
 
-def test_load_reaches_kafka(broker):
+def test_the_load_generator_reaches_kafka(broker):
     topic = broker.create("load", 2)
     command = ["load", "--bootstrap-servers", broker.bootstrap_servers, "--topic", topic]
     ended = subprocess.run(
@@ -188,7 +188,7 @@ def test_load_reaches_kafka(broker):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_created_topics_are_those_of_the_configuration(profile, tmp_path):
-    """The script runs, with a stand-in for Kafka's own that notes what it is asked."""
+    """Runs the script with a stand-in for Kafka's tool that records its arguments."""
     noted = tmp_path / "noted"
     kafka = tmp_path / "kafka-topics.sh"
     kafka.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(noted))}\n')
@@ -210,8 +210,8 @@ def test_created_topics_are_those_of_the_configuration(profile, tmp_path):
         assert ("cleanup.policy=compact" in words) == name.endswith(".token-status")
 
 
-def test_prometheus_configuration():
-    """As mounted: the rules lie beside it."""
+def test_the_prometheus_configuration_is_valid():
+    """As mounted, with the rules next to it."""
     mounts = bound_files(compose("demo")["services"]["prometheus"])
     file = ROOT / mounts["/etc/prometheus/prometheus.yml"]
     settings = yaml.safe_load(file.read_text())
@@ -246,8 +246,8 @@ def test_grafana_finds_dashboard_and_prometheus():
     assert source["url"] == f"http://prometheus:{port}"
 
 
-def test_health_command(broker, simulators, benches):
-    """0 of what lives, 1 of what does not, and of what is no URL."""
+def test_the_health_command_reports_by_exit_code(broker, simulators, benches):
+    """0 for a live service, 1 for anything else and for an invalid URL."""
 
     def health(url):
         command = [built_binary("heliograph"), "health", "--url", url, "--timeout", "2"]

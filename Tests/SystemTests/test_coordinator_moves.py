@@ -1,4 +1,4 @@
-"""The group's coordinator moves to another broker of Apache Kafka, and then a member leaves."""
+"""The group's coordinator moves to another broker of Apache Kafka, then a member leaves."""
 
 import json
 
@@ -16,8 +16,8 @@ pytestmark = [
 EVENTS = 200
 
 
-def test_the_member_that_stays_goes_on(tmp_path, benches, simulators):
-    """It asks the old coordinator no more, though that one is up again."""
+def test_the_remaining_member_continues_with_the_new_coordinator(tmp_path, benches, simulators):
+    """It no longer asks the old coordinator, although that one is up again."""
     with running_apache_cluster(tmp_path / "kafka") as cluster:
         bench, simulator = benches(cluster.kafka, 4), simulators({})
         settings = bench.configuration(simulator, results={"transactional": True})

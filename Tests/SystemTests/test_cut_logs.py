@@ -1,4 +1,4 @@
-"""Apache Kafka loses a log's last records: nothing of the rest is sent again, nothing new is lost."""
+"""Apache Kafka loses a log's last records: nothing of the rest is sent again, and no new record is lost."""
 
 import base64
 import json
@@ -18,18 +18,18 @@ STUCK = "57ac"
 @pytest.mark.parametrize("is_transactional", [False, True], ids=["plain", "transactional"])
 @pytest.mark.parametrize("lost", [1, 10])
 @pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "while it is down"])
-def test_a_log_that_ends_early_is_gone_on_with(
+def test_reading_continues_at_the_end_of_a_truncated_log(
     fragile_apache, benches, simulators, runs, lost, is_transactional
 ):
     bench, simulator = benches(fragile_apache.kafka, 1), simulators({})
     settings = bench.configuration(simulator, results={"transactional": is_transactional})
     service = bench.start(settings).wait_until_ready()
-    # In batches of their own, which is what a log loses.
+    # In separate batches: a log loses whole batches.
     bench.produce([record(new_event()) for _ in range(OLD - lost)])
     for _ in range(lost):
         bench.produce([record(new_event())])
     bench.wait_until_settled(service=service)
-    # The control record of a transaction of outcomes is none of the source.
+    # The control records of outcome transactions are not in the source.
     assert bench.kafka.committed(bench.group, bench.topics.source) == {0: OLD}
     if not runs:
         service.drain()
@@ -37,14 +37,14 @@ def test_a_log_that_ends_early_is_gone_on_with(
     fragile_apache.broker.cut(bench.topics.source, 0, OLD - lost)
     fragile_apache.broker.start_again()
     eventually(
-        lambda: bench.kafka.ends(bench.topics.source) == {0: OLD - lost}, 60, "a log that is cut"
+        lambda: bench.kafka.ends(bench.topics.source) == {0: OLD - lost}, 60, "the log to be truncated"
     )
     if not runs:
         service = bench.start(settings)
     eventually(lambda: service.log_lines(CUT), 60, service.child.told)
     written = bench.produce([record(new_event()) for _ in range(NEW)])
     assert written[0].offset == OLD - lost
-    # The place is kept, and what stands at the offsets of before is new.
+    # The position stays, and the records at the old offsets are new.
     bench.wait_until_settled(service=service)
     assert bench.kafka.committed(bench.group, bench.topics.source) == {0: OLD - lost + NEW}
     service.drain()

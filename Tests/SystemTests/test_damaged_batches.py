@@ -1,4 +1,4 @@
-"""A batch whose checksum is wrong: nothing is sent again, and the partition waits for a whole one."""
+"""A batch with a wrong checksum: nothing is sent again, and the partition waits for an intact batch."""
 
 import collections
 import re
@@ -12,13 +12,13 @@ from harness.service import outcomes_of, position_of
 
 BATCHES = 6
 BATCH = 5
-# Where librdkafka 2.0.2 reads on after a wrong checksum depends on what is before it in the answer.
+# Where librdkafka 2.0.2 continues after a wrong checksum depends on what precedes it in the answer.
 BEHIND_OTHERS = [3, BATCHES - 1]
 SAID = "damaged batch or gap in the log; rereading the partition from its last offset"
 
 
 class Bed:
-    """A service that reads through a link, and what is written for it."""
+    """A service that reads through a link, and the events written for it."""
 
     def __init__(self, bench, link, servers):
         self.bench = bench
@@ -27,7 +27,7 @@ class Bed:
         self._kafka = {"bootstrap_servers": servers}
 
     def write(self, events, partition=0):
-        """As one batch: each call has a producer of its own."""
+        """Writes one batch: each call uses its own producer."""
         self.written += self.bench.produce([record(event) for event in events], partition)
 
     def write_batches(self):
@@ -41,7 +41,7 @@ class Bed:
         return self.bench.start(self.bench.configuration(simulator, kafka=kafka))
 
     def settle(self, service):
-        """All that was written has one outcome, and the service ends in order."""
+        """Each written event has one outcome, and the service exits cleanly."""
         self.bench.wait_for_outcomes(len(self.written), service=service)
         self.bench.wait_until_settled(service=service)
         service.wait_until_ready()
@@ -65,18 +65,18 @@ def simulator(simulators):
 
 
 def mark_of(event):
-    """Bytes of its record, and of nothing else that Kafka sends."""
+    """Bytes of its record that occur nowhere else in Kafka's traffic."""
     return event["payload"]["aps"]["alert"].encode() + b'"'
 
 
 def told_of_damage(service):
-    """What librdkafka says of the checksum; what it does next is told by another line, or by none."""
+    """The checksum errors of librdkafka; what it does next appears in another line, or in none."""
     lines = service.log_lines("partition cannot be read")
     return [line for line in lines if "CRC32C" in line["error"]]
 
 
 def wait_until_stuck(bed, service):
-    """The batch was asked for again and again."""
+    """Waits until the batch was requested several times."""
 
     def is_stuck():
         assert service.child.is_running, service.child.told()
@@ -95,8 +95,8 @@ def test_a_batch_that_is_damaged_once_repeats_nothing(number, bed, simulator):
 
 
 @pytest.mark.core
-def test_a_batch_that_comes_damaged_once_after_others_repeats_nothing(bed, simulator):
-    """It is alone in its answer: 2.0.2 then asks for an offset that is none."""
+def test_a_batch_that_is_damaged_once_after_others_repeats_nothing(bed, simulator):
+    """It is alone in its answer: librdkafka 2.0.2 then requests an invalid offset."""
     service = bed.start(simulator)
     bed.write_batches()
     bed.bench.wait_for_outcomes(len(bed.written), service=service)
@@ -130,7 +130,7 @@ def test_a_batch_that_stays_damaged_stops_its_partition_and_repeats_nothing(
 
 @pytest.mark.takes(10)
 def test_a_first_batch_that_stays_damaged_is_waited_for(bed, simulator):
-    """Of this group nobody knows an offset yet."""
+    """This group has no committed offset yet."""
     bed.link.damage(mark_of(bed.write_batches()[0][2]))
     service = bed.start(simulator)
     wait_until_stuck(bed, service)
@@ -141,12 +141,12 @@ def test_a_first_batch_that_stays_damaged_is_waited_for(bed, simulator):
     assert len(simulator.requests()) == len(bed.written)
 
 
-def test_a_first_batch_behind_the_end_is_not_passed_over_for_damage(bed, simulator):
+def test_a_group_that_starts_at_the_end_reads_a_damaged_first_batch_again(bed, simulator):
     properties = {"statistics.interval.ms": 100}
     service = bed.start(simulator, start="latest", properties=properties).wait_until_ready()
 
     def is_at_the_end():
-        # The lag of a partition is known once it is being read.
+        # A partition has a lag once it is being read.
         _, text = service.fetch("/metrics")
         return len(re.findall(r"^heliograph_kafka_consumer_lag_records\{.* 0$", text, re.M)) == 2
 
@@ -161,7 +161,7 @@ def test_a_first_batch_behind_the_end_is_not_passed_over_for_damage(bed, simulat
 
 
 @pytest.mark.takes(10)
-def test_a_partition_that_is_stuck_is_told_of_while_others_flow(bed, simulator):
+def test_a_stuck_partition_is_reported_while_others_continue(bed, simulator):
     service = bed.start(simulator).wait_until_ready()
     for partition in range(2):
         bed.write([new_event()], partition)

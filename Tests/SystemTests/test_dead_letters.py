@@ -1,4 +1,4 @@
-"""Dead letters: what they say of themselves, how they are listed, and how they get a second life."""
+"""Dead letters: their headers, how they are listed, and how they are replayed."""
 
 import collections
 import json
@@ -22,13 +22,13 @@ OLD_HEADERS = (
     ("heliograph-retry-attempts", b"3"),
 )
 ONE_ATTEMPT = {"attempts": 1, "here_for": "1s", "later": []}
-# A line of its own, and 8-bit and 7-bit sequences.
+# A line break, and 8-bit and 7-bit escape sequences.
 STEERING = "a\nheliograph: 9 of 9 dead letters replayed\x1b\x9b2J\u202e"
 FOREIGN_APP = "com.example.Other"
 
 
 class Bed:
-    """A bench, a broken APNs, and a folder for the commands' configuration."""
+    """A bench, an APNs that fails, and a folder for the commands' configuration."""
 
     def __init__(self, broker, simulators, benches, folder):
         self.kafka = broker
@@ -42,7 +42,7 @@ class Bed:
         return self.bench.configuration(simulator or self.broken, **changes)
 
     def make_dead_letters(self, records, **changes):
-        """Has the service fail them all, and ends it."""
+        """Has the service fail these events, and ends it."""
         written = self.bench.produce(records)
         service = self.bench.start(self.settings(**changes)).wait_until_ready()
         self.bench.wait_for_outcomes(len(records), service=service)
@@ -68,7 +68,7 @@ def listed(ended):
     return [json.loads(line) for line in ended.out]
 
 
-def test_spring_headers_are_what_springs_tools_read(bed):
+def test_spring_headers_are_readable_by_spring_tools(bed):
     [place] = bed.make_dead_letters(
         [record(new_event(), headers=OWN_HEADERS + OLD_HEADERS)],
         results={"dead_letter_headers": "spring"},
@@ -88,7 +88,7 @@ def test_spring_headers_are_what_springs_tools_read(bed):
     assert found["kafka_dlt-original-consumer-group"] == bed.bench.group.encode()
     assert found["kafka_dlt-exception-fqcn"] == b"TooManyRequests"
     assert not [name for name in names if name.startswith(("__connect.", "heliograph-"))]
-    # The commands read either style.
+    # The commands read both styles.
     [line] = listed(bed.command("list", "--json"))
     assert line["source"] == {
         "topic": source,
@@ -127,7 +127,7 @@ def test_a_dead_letter_of_a_retried_event_names_the_first_record(bed):
     assert line["source"]["topic"] == bed.bench.topics.source
 
 
-def test_a_listing_tells_everything_but_the_token(bed):
+def test_a_listing_shows_everything_but_the_token(bed):
     event, foreign = new_event(), new_event(bundle_id=FOREIGN_APP)
     steering = new_event(id="\x1b[2Jgone", bundle_id="com.example.Chat")
     broken = Written(b'{"device_token": "feedface00', key=b"feedface00")
@@ -153,7 +153,7 @@ def test_a_listing_tells_everything_but_the_token(bed):
     assert not [token for token in tokens if token in ended.said]
 
 
-def test_filters_choose(bed):
+def test_filters_select_dead_letters(bed):
     events = [new_event() for _ in range(3)] + [new_event(bundle_id=FOREIGN_APP)]
     written = bed.make_dead_letters([record(event) for event in events])
     ids = [event["id"] for event in events]
@@ -178,7 +178,7 @@ def test_filters_choose(bed):
         assert bed.command("list", *wrong).code == 64
 
 
-def test_an_empty_topic_and_a_missing_one_are_told_apart(bed):
+def test_an_empty_topic_differs_from_a_missing_one(bed):
     empty = bed.command("list")
     assert (empty.code, empty.out) == (0, [])
     assert "0 dead letters" in empty.said
@@ -193,17 +193,17 @@ def test_an_empty_topic_and_a_missing_one_are_told_apart(bed):
     assert "results.dead_letter_topic: is null" in off.said
 
 
-def test_a_listing_knows_transactions(bed):
+def test_a_listing_handles_transactions(bed):
     topic = bed.bench.topics.dead_letters
     bed.kafka.produce_in_transaction(topic, [Written(b"{}", key=b"kept")])
     bed.kafka.produce_in_transaction(topic, [Written(b"{}", key=b"undone")] * 3, aborts=True)
-    # The ends of the partitions are markers, which are no records.
+    # The partitions end with transaction markers, which are not records.
     lines = listed(bed.command("list", "--json"))
     assert len(lines) == 1
 
 
 @pytest.mark.core
-def test_a_replay_gives_events_a_second_life(bed):
+def test_replayed_dead_letters_are_delivered(bed):
     events = [new_event() for _ in range(100)]
     written = bed.make_dead_letters([record(e, headers=OWN_HEADERS) for e in events])
     trial = bed.command("replay", "--dry-run")
@@ -237,7 +237,7 @@ def test_a_replay_gives_events_a_second_life(bed):
     assert bed.kafka.count(bed.bench.topics.dead_letters) == 100
 
 
-def test_a_replay_ends_although_what_it_replays_dies_again(bed):
+def test_a_replay_ends_although_its_events_fail_again(bed):
     bed.make_dead_letters([record(new_event()) for _ in range(20)])
     service = bed.bench.start(bed.settings()).wait_until_ready()
     replayed = bed.command("replay", "--rate", "10/s")
@@ -248,7 +248,7 @@ def test_a_replay_ends_although_what_it_replays_dies_again(bed):
     assert bed.kafka.count(bed.bench.topics.dead_letters) == 40
 
 
-def test_a_replay_goes_where_it_is_told_and_nowhere_else(bed):
+def test_a_replay_writes_only_to_known_sources_or_the_given_topic(bed):
     other = bed.kafka.create(f"{bed.bench.topics.source}.elsewhere", 1)
     strangers = [
         Written(b"{}", headers=(("__connect.errors.topic", other.encode()),)),
@@ -270,10 +270,10 @@ def test_a_replay_goes_where_it_is_told_and_nowhere_else(bed):
     assert (message.value(), message.headers()) == (b"{}", None)
 
 
-def test_a_replay_that_kafka_refuses_says_so(bed):
+def test_a_replay_that_kafka_refuses_reports_it(bed):
     small = bed.kafka.create(f"{bed.bench.topics.source}.small", 1)
     bed.make_dead_letters([record(new_event())])
-    # Larger than the client itself lets through.
+    # Larger than the client's own limit.
     limit = {"properties": {"producer.message.max.bytes": 1000}}
     bed.kafka.produce(bed.bench.topics.dead_letters, [Written(b"x" * 5000)])
     ended = bed.command("replay", "--to", small, kafka=limit)
@@ -284,7 +284,7 @@ def test_a_replay_that_kafka_refuses_says_so(bed):
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_replay_is_gone_on_with(bed, signal_number):
+def test_an_interrupted_replay_can_be_continued(bed, signal_number):
     source = bed.bench.topics.source
     headers = (("__connect.errors.topic", source.encode()),)
     copies = [record(new_event(), headers=headers) for _ in range(200)]
@@ -302,7 +302,7 @@ def test_an_interrupted_replay_is_gone_on_with(bed, signal_number):
         last,
     )
     assert told, last
-    # The total is exact: what was in flight is counted.
+    # The total is exact: records in flight are counted.
     assert bed.kafka.count(source) == int(told[1]) < 200
     rest = bed.command("replay", "--from", told[2], "--since", told[3])
     assert rest.code == 0, rest.said

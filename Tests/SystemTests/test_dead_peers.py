@@ -1,6 +1,6 @@
-"""APNs that is there and does nothing: silent, PINGs only, every stream refused or reset.
+"""APNs accepts connections and serves nothing: silent, PINGs only, every stream refused or reset.
 
-The peers are Python's h2, which shares no code with the service or the simulator.
+The peers use Python's h2, which shares no code with the service or the simulator.
 """
 
 import re
@@ -25,7 +25,7 @@ def bench(broker, benches):
 
 
 class Sick:
-    """Does something else with requests than to answer them, until it is well."""
+    """Calls `treat` instead of answering requests, until it is well."""
 
     def __init__(self, treat):
         self.treat = treat
@@ -62,8 +62,8 @@ def pings(connection):
 @pytest.mark.takes(30)
 @pytest.mark.parametrize("answers", [0, 3], ids=["from the start", "later"])
 @pytest.mark.parametrize("death", ["silent", "pings only"])
-def test_a_dead_connection_is_replaced_whatever_the_time_limit_is(bench, peer, death, answers):
-    """With 5 s, and one stream at a time: each request ends before ten seconds of silence."""
+def test_a_dead_connection_is_replaced_at_any_time_limit(bench, peer, death, answers):
+    """With 5 s and one stream at a time, each request ends before ten seconds of silence."""
 
     def script(connection, request):
         if connection.number > 0 or connection.answers < answers:
@@ -79,7 +79,7 @@ def test_a_dead_connection_is_replaced_whatever_the_time_limit_is(bench, peer, d
     bench.wait_for_outcomes(answers + 3, service=service)
     assert {outcome["outcome"] for outcome in outcomes(bench)} == {"accepted"}
     first, second = server.connections[:2]
-    assert pings(first), "it was not probed"
+    assert pings(first), "the connection got no PING"
     if death == "silent":
         [told] = service.log_lines("APNs connection failed")
         assert told["error"] == "a PING was not answered in time"
@@ -95,14 +95,14 @@ def test_a_dead_connection_is_replaced_whatever_the_time_limit_is(bench, peer, d
     [(REFUSED_STREAM, "stream refused", {1}), (INTERNAL_ERROR, "stream reset", {1, 2, 3})],
     ids=["refused", "reset"],
 )
-def test_a_peer_that_ends_every_stream_is_left_alone(bench, peer, code, said, attempts):
+def test_a_peer_that_ends_every_stream_opens_the_breaker(bench, peer, code, said, attempts):
     script = Sick.resetting(code)
     server = peer(script, max_concurrent_streams=100)
     produce(bench, 60)
     service = bench.start(bench.configuration(server))
     [told] = eventually(lambda: service.log_lines(LEFT_ALONE), 30, service.child.told)
     assert told["reason"] == said
-    assert len(server.requests) <= 100, "asked on and on"
+    assert len(server.requests) <= 100, "requests continued without limit"
     eventually(lambda: f"last: {said}" in str(service.warnings()), 10, service.child.told)
     assert not outcomes(bench), "they wait"
     script.is_well = True
@@ -118,8 +118,8 @@ def test_a_peer_that_ends_every_stream_is_left_alone(bench, peer, code, said, at
 
 
 @pytest.mark.takes(10)
-def test_a_few_events_that_are_refused_wait_and_are_told_of(bench, peer):
-    """Too few devices for the breaker, and no retry topic: nothing ends."""
+def test_a_few_refused_events_wait_and_are_reported(bench, peer):
+    """Too few devices for the breaker, and no retry topic: no event ends."""
     script = Sick.resetting(REFUSED_STREAM)
     server = peer(script)
     produce(bench, 3)
@@ -131,7 +131,7 @@ def test_a_few_events_that_are_refused_wait_and_are_told_of(bench, peer):
         10,
         service.child.told,
     )
-    # By now an event that counted refusals as attempts would have used them up.
+    # If refusals counted as attempts, an event would have none left by now.
     eventually(lambda: len(server.requests) >= 24, 30, service.child.told)
     assert not outcomes(bench)
     script.is_well = True
@@ -141,7 +141,7 @@ def test_a_few_events_that_are_refused_wait_and_are_told_of(bench, peer):
 
 
 @pytest.mark.takes(10)
-def test_what_is_refused_for_long_goes_to_a_retry_topic(bench, peer):
+def test_a_long_refused_event_goes_to_a_retry_topic(bench, peer):
     [topic] = create_retry_topics(bench, "1h", partitions=1)
     produce(bench, 3)
     server = peer(Sick.resetting(REFUSED_STREAM))
@@ -153,8 +153,8 @@ def test_what_is_refused_for_long_goes_to_a_retry_topic(bench, peer):
 
 
 @pytest.mark.takes(15)
-def test_events_that_are_given_up_are_told_of(bench, peer):
-    """Reset with one attempt: they end, and log, metrics and status page say so."""
+def test_events_that_are_given_up_are_reported(bench, peer):
+    """Streams are reset with one attempt allowed: events end, and log, metrics and status page report it."""
     script = Sick.resetting(INTERNAL_ERROR)
     server = peer(script, max_concurrent_streams=100)
     produce(bench, 9)

@@ -7,14 +7,14 @@ from harness.events import new_event, record
 
 pytestmark = pytest.mark.takes(30)
 PARTITIONS = 2
-# Its answers come when the topic is gone.
+# APNs answers for it after the topic is gone.
 SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 3000}
 TOLD = ("offset not committed", "partition cannot be read")
-# Until librdkafka looks which topics there are, the deleted one stays in the assignment.
+# The deleted topic stays in the assignment until librdkafka refreshes its metadata.
 NO_LOOK = {"topic.metadata.refresh.interval.ms": 600_000}
 
 
-def test_a_deleted_source_does_not_hold_up_the_others(apache, benches, simulators):
+def test_a_deleted_source_does_not_delay_the_others(apache, benches, simulators):
     bench, simulator = benches(apache.kafka, PARTITIONS), simulators({"rules": [SLOW]})
     doomed = apache.kafka.create(f"{bench.topics.source}.doomed", PARTITIONS)
     settings = bench.configuration(

@@ -1,4 +1,4 @@
-"""The demo, as a newcomer runs it."""
+"""The demo as a newcomer runs it."""
 
 import json
 import pathlib
@@ -48,7 +48,7 @@ def test_every_example_gets_its_outcome():
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("accepted", 0), ("rejected", 1)])
-def test_an_own_file_is_held_against_its_expectations(outcome, code, tmp_path):
+def test_own_events_are_compared_with_their_expectations(outcome, code, tmp_path):
     line = {"value": ALIVE, "expect": {"outcome": outcome}}
     run = demo("--events", written(tmp_path, line))
     assert run.returncode == code, run.stdout + run.stderr
@@ -61,8 +61,8 @@ def test_an_expectation_inside_an_event_is_refused(tmp_path):
     assert "belongs next to 'value'" in run.stderr
 
 
-def test_what_it_goes_on_with_is_fresh():
-    """Nearly all of it is accepted: the page does not greet with an alarm."""
+def test_the_events_after_the_examples_are_valid():
+    """Nearly all of them are accepted, so the status page does not start with an alarm."""
     binary = built_binary("heliograph-lab")
     with Child([binary, "demo", "--keep-running"], folder=ROOT) as child:
 

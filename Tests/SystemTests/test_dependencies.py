@@ -14,9 +14,9 @@ import pytest
 from harness.processes import ROOT, built_binary
 
 LIBRARIES = json.loads((ROOT / "deploy" / "release" / "dependencies.json").read_text())["libraries"]
-# Part of every image of Debian.
+# Part of every Debian image.
 IN_EVERY_IMAGE = {"libc6", "libgcc-s1"}
-# A build that is not the shipped one has Swift's own beside it.
+# A development build links Swift's own libraries, too.
 SWIFT = re.compile(r"lib(swift|_?Foundation|dispatch|BlocksRuntime)")
 needs_debian = pytest.mark.skipif(shutil.which("dpkg-query") is None, reason="no Debian")
 DEFECTS = [
@@ -35,7 +35,7 @@ def is_at_least(version, least):
     return subprocess.run(["dpkg", "--compare-versions", version, "ge", least]).returncode == 0
 
 
-def test_page_is_up_to_date():
+def test_the_page_is_up_to_date():
     subprocess.run([ROOT / "scripts" / "make-dependencies", "--check"], check=True)
 
 
@@ -56,7 +56,7 @@ def test_libraries_come_from_their_packages():
     places = dict(re.findall(r"(\S+) => (/\S+)", told))
     for library in LIBRARIES:
         for name in library["libraries"]:
-            # Debian's merged /usr has a second way to each library.
+            # Debian's merged /usr has a second path to each library.
             ways = {places[name], str(pathlib.Path(places[name]).resolve())}
             ways |= {way.removeprefix("/usr") for way in ways}
             ended = subprocess.run(["dpkg", "-S", *ways], capture_output=True, text=True)
@@ -66,7 +66,7 @@ def test_libraries_come_from_their_packages():
 
 @needs_debian
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["name"])
-def test_installed_version_is_at_least_the_listed_one(library):
+def test_the_installed_version_is_at_least_the_listed_one(library):
     format = "-f=${source:Upstream-Version} ${Version} ${source:Package}"
     upstream, version, source = output("dpkg-query", "-W", format, library["run"]).split()
     assert source == library["source"]
@@ -75,7 +75,7 @@ def test_installed_version_is_at_least_the_listed_one(library):
 
 @needs_debian
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["name"])
-def test_listed_version_has_the_fixes(library):
+def test_the_listed_version_has_the_fixes(library):
     for defect in library["defects"]:
         assert defect["good_here"] or defect.get("avoided"), f"{defect['id']} is open"
         if defect["good_here"]:
@@ -84,8 +84,8 @@ def test_listed_version_has_the_fixes(library):
 
 @needs_debian
 @pytest.mark.parametrize(("library", "defect"), DEFECTS, ids=lambda value: value.get("id", ""))
-def test_debian_says_so(library, defect):
-    """Its changelog names the defect in the entry of the version that is said to be good."""
+def test_the_debian_changelog_confirms_each_fix(library, defect):
+    """It names the defect in the entry of the version that is listed as fixed."""
     path = pathlib.Path("/usr/share/doc", library["run"], "changelog.Debian.gz")
     if not path.exists():
         pytest.skip(f"{path} is not installed, so {defect['id']} is NOT checked")
@@ -95,11 +95,11 @@ def test_debian_says_so(library, defect):
     assert defect["id"] in entry
 
 
-def test_dockerfile_and_setup_install_them():
+def test_the_dockerfile_and_setup_install_them():
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     build, run = (set(names.split()) for names in re.findall(r"install --yes \S+([^&]*)", text))
     development = {library["build"] for library in LIBRARIES if library["build"].endswith("-dev")}
-    # The toolchain's image has the C library's.
+    # The toolchain's image includes the C library's.
     assert build - {"pkg-config"} == development - {"libc6-dev"}
     assert run - {"ca-certificates"} == {library["run"] for library in LIBRARIES} - IN_EVERY_IMAGE
     setup = (ROOT / "scripts" / "setup").read_text()
@@ -107,12 +107,12 @@ def test_dockerfile_and_setup_install_them():
     assert {library["build"] for library in LIBRARIES} - {"libc6-dev"} <= set(packages.split())
 
 
-def test_tools_of_the_tests_are_pinned():
-    """All that is installed, and not only what is asked for by name."""
+def test_the_tools_of_the_tests_are_pinned():
+    """Including indirect dependencies."""
     text = (ROOT / "Tests" / "SystemTests" / "requirements.txt").read_text()
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     pinned = {plain(name): version for name, version in (line.split("==") for line in lines)}
-    # What a virtual environment begins with.
+    # The packages of a new virtual environment.
     own = {"pip", "setuptools", "wheel"}
     for found in importlib.metadata.distributions(path=[sysconfig.get_path("purelib")]):
         name = plain(found.metadata["Name"])
@@ -120,11 +120,11 @@ def test_tools_of_the_tests_are_pinned():
 
 
 def plain(name):
-    """A package's name as PyPI compares it."""
+    """A package name, normalized as PyPI does."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_manifest_names_them():
+def test_the_manifest_names_them():
     text = (ROOT / "Package.swift").read_text()
     assert set(re.findall(r'pkgConfig: "(.+?)"', text)) == {
         library["pkg_config"] for library in LIBRARIES if "pkg_config" in library

@@ -1,8 +1,9 @@
-"""What pages show is so: output of commands, commands and their options, configurations.
+"""Pages show the truth: output of commands, existing commands and options, valid configurations.
 
-Console blocks of README.md and the tutorial are run as a reader would: each line `$ COMMAND`, in one
-shell for the whole page. The lines below it are its output. In them `...` stands for any text of a
-line, and alone on a line for any lines. A command without output has to succeed. A block whose fence names a file, as in "```yaml heliograph.yaml", is saved as that file.
+Console blocks of README.md and the tutorial run as a reader would run them: each line `$ COMMAND`,
+in one shell per page. The lines below a command are its output: `...` stands for any text within a
+line and, alone on a line, for any number of lines. A command without output must succeed. A block
+whose fence names a file, as in "```yaml heliograph.yaml", is saved as that file.
 """
 
 import copy
@@ -49,7 +50,7 @@ def commands(text):
 
 
 def pattern(lines):
-    """What the output has to look like, as a regular expression."""
+    """The expected output as a regular expression."""
     shown = [
         r"(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + r" *\n"
         for line in lines
@@ -58,11 +59,11 @@ def pattern(lines):
 
 
 class Shell:
-    """A shell that reads commands one by one; what it starts ends with it."""
+    """A shell that reads commands one by one; processes that it starts end with it."""
 
     def __init__(self, folder):
         programs = str(pathlib.Path(built_binary("heliograph")).parent)
-        # python3 of a page has confluent-kafka, as the reader's.
+        # A page's python3 has confluent-kafka, like the reader's.
         python = str(pathlib.Path(sys.executable).parent)
         path = os.pathsep.join([programs, python, os.environ["PATH"]])
         self._process = subprocess.Popen(
@@ -75,7 +76,7 @@ class Shell:
             env={**clean_environment(), "PATH": path},
             process_group=0,
         )
-        # A command that waits for something that never comes ends with the shell.
+        # The shell's end also ends a command that waits forever.
         self._limit = threading.Timer(SECONDS_OF_A_PAGE, self._end)
         self._limit.start()
 
@@ -83,7 +84,7 @@ class Shell:
         os.killpg(self._process.pid, signal.SIGKILL)
 
     def run(self, command):
-        """What the command prints, and its exit code."""
+        """The command's output and its exit code."""
         self._process.stdin.write(f"{command}\nprintf '%s %s\\n' '{MARK}' $?\n")
         self._process.stdin.flush()
         printed = ""
@@ -117,7 +118,7 @@ def clone(tmp_path):
 
 @pytest.mark.takes(40)
 @pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
-def test_a_page_shows_what_its_commands_print(clone, page):
+def test_commands_of_a_page_print_what_it_shows(clone, page):
     count = 0
     with Shell(clone) as shell:
         for language, file, text in BLOCK.findall((ROOT / page).read_text()):
@@ -139,7 +140,7 @@ def files_of(page):
 
 
 def run_python(text, name, **others):
-    """What the module defines; its `__name__` is not "__main__"."""
+    """The module's definitions; its `__name__` is not "__main__"."""
     scope = {"__name__": name, **others}
     exec(compile(text, name, "exec"), scope)  # noqa: S102
     return scope
@@ -153,7 +154,7 @@ DEAD_SINCE = 1760000000000
 
 @pytest.fixture
 def cleanup():
-    """The module of the page, and an empty table of the page's."""
+    """The page's module with an empty table, as the page creates it."""
     files = files_of(HOW_TO / "delete-dead-tokens.md")
     scope = run_python(files["cleanup.py"], "cleanup")
     scope["db"] = sqlite3.connect(":memory:")
@@ -274,7 +275,7 @@ class Record:
 
 
 class ScriptedConsumer:
-    """Gives records in turn."""
+    """Returns its records one by one."""
 
     def __init__(self, records):
         self._records = iter([None, *records])
@@ -295,7 +296,7 @@ class ScriptedConsumer:
         self.is_closed = True
 
 
-def test_the_cleanup_passes_over_what_it_cannot_read_and_nothing_else(cleanup):
+def test_the_cleanup_skips_only_unreadable_records(cleanup):
     db = cleanup["db"]
     register(db)
     poison, good = Record(b"no JSON"), Record(value_of(status("remove")))
@@ -306,7 +307,7 @@ def test_the_cleanup_passes_over_what_it_cannot_read_and_nothing_else(cleanup):
         cleanup["run"]("notifications.token-status", cleanup["on_token_status"], db)
     assert state_of(db) == MARKED
     assert consumer.stored == [poison, good] and consumer.is_closed
-    # The client itself takes its settings.
+    # The real client accepts the settings.
     confluent_kafka.Consumer(consumer.settings).close()
 
     db.execute("DROP TABLE device_tokens")
@@ -319,7 +320,7 @@ def test_the_cleanup_passes_over_what_it_cannot_read_and_nothing_else(cleanup):
 # The producer of one event
 
 
-def test_the_producer_of_the_page_writes_the_page_s_event(empty_broker, tmp_path):
+def test_the_producer_writes_the_event_that_the_page_shows(empty_broker, tmp_path):
     page = HOW_TO / "emit-an-event.md"
     files = files_of(page)
     for name, text in files.items():
@@ -346,11 +347,11 @@ def test_the_producer_of_the_page_writes_the_page_s_event(empty_broker, tmp_path
         input=written.value(), capture_output=True, timeout=60,
     )
     assert checked.returncode == 0, checked.stdout
-    # What Kafka refuses is no success.
+    # A record that Kafka refuses is an error.
     assert emit("not a topic").returncode != 0
 
 
-# The check without the command
+# The check without `heliograph validate`
 
 
 @pytest.mark.parametrize(
@@ -361,7 +362,7 @@ def test_the_producer_of_the_page_writes_the_page_s_event(empty_broker, tmp_path
         ({"payload": {"aps": {"alert": "x", "bagde": 1}}}, False),
     ],
 )
-def test_the_check_without_the_command_fails_on_what_is_wrong(change, is_valid, tmp_path):
+def test_the_check_script_fails_on_an_invalid_event(change, is_valid, tmp_path):
     files = files_of(HOW_TO / "check-events-in-ci.md")
     (tmp_path / "schemas").symlink_to(ROOT / "schemas")
     (tmp_path / "check.py").write_text(files["check.py"])
@@ -375,7 +376,7 @@ def test_the_check_without_the_command_fails_on_what_is_wrong(change, is_valid, 
 
 
 GUIDES = sorted(HOW_TO.glob("*.md"))
-# A block of commands, its indentation, and why it is not run, if a comment above says so.
+# A block of commands, its indentation, and why it is not run, if a comment above gives a reason.
 COMMANDS = re.compile(
     r"(?m)^( *)(?:<!-- not run: (?P<reason>[^\n]+) -->\n *)?```(?P<language>sh|console)\n"
     r"(?P<text>(?:.*\n)*?) *```$"
@@ -383,7 +384,7 @@ COMMANDS = re.compile(
 
 
 def blocks_of(page):
-    """(language, commands, why they are not run) of each block of commands."""
+    """(language, commands, reason not to run) of each block of commands."""
     for found in COMMANDS.finditer(page.read_text()):
         yield found["language"], textwrap.dedent(found["text"]), found["reason"]
 
@@ -427,7 +428,7 @@ def readers_files(tmp_path):
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
-def test_the_commands_of_a_guide_run(page, readers_files):
+def test_the_commands_of_a_guide_work(page, readers_files):
     """A `console` block prints what it shows; a `sh` block succeeds."""
     with Shell(readers_files) as shell:
         assert shell.run("set -o pipefail") == ("", 0)
@@ -441,8 +442,8 @@ def test_the_commands_of_a_guide_run(page, readers_files):
                 assert lines is None or pattern(lines).fullmatch(printed), f"$ {command}\n{printed}"
 
 
-def test_no_block_of_a_guide_is_overlooked():
-    """Each fence of commands is one that the test above sees; what is not run has a reason."""
+def test_no_command_block_of_a_guide_is_missed():
+    """The test above finds every fence of commands; each block that does not run has a reason."""
     seen = [block for page in GUIDES for block in blocks_of(page)]
     fences = [
         fence
@@ -455,7 +456,7 @@ def test_no_block_of_a_guide_is_overlooked():
     assert comments == sum(reason is not None for _, _, reason in seen)
 
 
-def test_a_wrong_output_does_not_match():
+def test_wrong_output_does_not_match():
     assert pattern(["a ... c", "...", "end"]).fullmatch("a b c\nx\ny\nend\n")
     assert not pattern(["a", "end"]).fullmatch("a\nx\nend\n")
     assert not pattern(["a"]).fullmatch("b\n")
@@ -467,7 +468,7 @@ PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md"), *(DOCS / "how-to").glob(
 
 
 def named_commands(page):
-    """Every `heliograph ...` and `heliograph-lab ...` of a page's blocks and code spans."""
+    """Every `heliograph ...` and `heliograph-lab ...` in a page's blocks and code spans."""
     text = page.read_text()
     blocks = "\n".join(re.findall(r"(?ms)^ *```\w*[^\n]*\n(.*?)^ *```", text)).replace("\\\n", " ")
     spans = re.findall(r"`(heliograph(?:-lab)? [^`]+)`", text)
@@ -490,7 +491,7 @@ WITH_COMMANDS = [page for page in PAGES if page.name != "log-messages.md"]
 def test_commands_and_options_of_a_page_exist(page):
     for command in named_commands(page):
         program, *words = command.split()
-        # A row may name several: `dead-letters list|replay`.
+        # A table row may name several: `dead-letters list|replay`.
         for choice in words[0].replace("\\", "").split("|") if words else []:
             subcommands = [] if choice.startswith("-") else [choice]
             if choice in ("channels", "dead-letters") and words[1:]:
@@ -512,12 +513,12 @@ CONFIGURATION = {"kafka", "sources", "apns", "limits", "admin"}
 
 
 def configurations():
-    """The blocks of YAML that are parts of a configuration, by page."""
+    """The YAML blocks that are parts of a configuration, by page."""
     for page in PAGES:
         found = re.findall(r"(?ms)^( *)```yaml[^\n]*\n(.*?)^\1```", page.read_text())
         for number, (_, text) in enumerate(found):
             settings = yaml.safe_load(textwrap.dedent(text))
-            # docs/kafka.md has a test of its own, and docs/framings.md names files of the reader's.
+            # test_kafka_docs.py checks docs/kafka.md; docs/framings.md names files of the reader's.
             if set(settings) <= CONFIGURATION and page.name != "kafka.md":
                 yield pytest.param(settings, id=f"{page.stem}-{number}")
 

@@ -1,4 +1,4 @@
-"""The client against HTTP/2 servers that nobody here wrote: nghttpd, nginx, and Go's in Caddy."""
+"""The client against third-party HTTP/2 servers: nghttpd, nginx, and Go's in Caddy."""
 
 import collections
 import contextlib
@@ -30,12 +30,12 @@ def bench(broker, benches):
 
 @pytest.fixture
 def server(tmp_path):
-    """Starts servers: `server("nginx", …)`; skips the test where it is not installed."""
+    """Starts servers: `server("nginx", …)`; skips the test if the server is not installed."""
     with contextlib.ExitStack() as stack:
 
         def start(name, *arguments):
             if foreign_servers.program(name) is None:
-                pytest.skip(f"{name} is not installed; scripts/setup does that")
+                pytest.skip(f"{name} is not installed; run scripts/setup")
             make = getattr(foreign_servers, name)
             return stack.enter_context(make(tmp_path / name, *arguments))
 
@@ -57,7 +57,7 @@ def device_token(prefix, number):
 
 
 @pytest.mark.parametrize("token, status", [(TOKEN, 200), ("00" * 32, 404)])
-def test_a_push_reaches_nghttpd(bench, server, tmp_path, token, status):
+def test_push_reaches_nghttpd(bench, server, tmp_path, token, status):
     nghttpd = server("nghttpd", TOKEN, "-m", "1", "-c", "0", "-w", "5")
     done = push(bench, nghttpd, tmp_path, token)
     said = done.stdout.decode()
@@ -66,8 +66,8 @@ def test_a_push_reaches_nghttpd(bench, server, tmp_path, token, status):
 
 
 @pytest.mark.parametrize("name", ["nginx", "caddy"])
-def test_what_nginx_and_go_answer_is_understood(bench, server, tmp_path, name):
-    """Also an answer that comes before the end of the request, as nginx gives it."""
+def test_push_understands_the_answers_of_nginx_and_go(bench, server, tmp_path, name):
+    """Also an answer before the end of the request, as nginx sends it."""
     foreign = server(name)
     for prefix, meaning in MEANINGS.items():
         status, body = ANSWERS.get(prefix, (200, ""))
@@ -80,7 +80,7 @@ def test_what_nginx_and_go_answer_is_understood(bench, server, tmp_path, name):
 
 @pytest.mark.core
 @pytest.mark.parametrize("name", ["nginx", "caddy"])
-def test_events_end_as_nginx_and_go_answer(bench, server, name):
+def test_outcomes_match_the_answers_of_nginx_and_go(bench, server, name):
     expected = {"a11c": "accepted", "dead": "unregistered", "bad0": "rejected"}
     expected |= {"5b10": "undeliverable", "5e7e": "undeliverable"}
     foreign = server(name)
@@ -104,7 +104,7 @@ def test_events_end_as_nginx_and_go_answer(bench, server, name):
     assert {outcome["unregistered_at"] for outcome in unregistered} == {1767225600000}
 
 
-def test_bodies_reach_nginx_through_small_windows_byte_for_byte(bench, server):
+def test_bodies_reach_nginx_unchanged_through_small_windows(bench, server):
     nginx = server("nginx", "http2_body_preread_size 100;", "http2_max_concurrent_streams 3;")
     texts = [f"{number} " + "x" * 3000 for number in range(40)]
     sent = [new_event(payload={"aps": {"alert": text}}) for text in texts]
@@ -119,8 +119,8 @@ def test_bodies_reach_nginx_through_small_windows_byte_for_byte(bench, server):
         assert bodies[f"/3/device/{event['device_token']}"] == expected
 
 
-def test_when_nginx_says_goaway_nothing_is_lost_and_nothing_sent_twice(bench, server):
-    """It says GOAWAY after every twelfth request, and ignores what was opened beyond that."""
+def test_goaway_from_nginx_loses_and_repeats_nothing(bench, server):
+    """nginx sends GOAWAY after every twelfth request, and ignores later streams."""
     nginx = server("nginx", "keepalive_requests 12;")
     count = 60
     bench.produce([record(new_event()) for _ in range(count)])

@@ -18,7 +18,7 @@ from harness.service import outcomes_of, position_of
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-# What a team might register for its events: stricter than the event's own schema.
+# A schema that a team might register for its events: stricter than the event's own.
 TEAM_SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "TeamEvent",
@@ -46,7 +46,7 @@ def written(message, key=None):
 
 
 def structured(**envelope):
-    """A structured CloudEvent without the content type, member by member."""
+    """A structured CloudEvent as a JSON object, without the content type."""
     base = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
     members = {**base, **envelope}
     return Written(encoded({k: v for k, v in members.items() if v is not None}), None, ())
@@ -72,14 +72,14 @@ def metric(service, name):
 
 
 def assert_sent_as_written(simulator, sent):
-    """APNs got each payload byte for byte as it stands in `sent`, the texts of the events."""
+    """APNs got each payload byte for byte as it is in `sent`, the JSON texts of the events."""
     got = {request["token"]: request["payload_sha256"] for request in simulator.accepted()}
     texts = [text if isinstance(text, bytes) else encoded(text) for text in sent]
     assert got == {json.loads(t)["device_token"]: sha256(payload_bytes(t)) for t in texts}
 
 
 @pytest.mark.core
-def test_cloud_events_of_both_modes(broker, simulators, benches):
+def test_cloud_events_of_both_modes_are_sent(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     plain, binary, whole, bare, inside = (new_event() for _ in range(5))
     spaced = json.dumps(inside, indent=3).encode()
@@ -112,7 +112,7 @@ def test_cloud_events_of_both_modes(broker, simulators, benches):
     ]:
         headers = dict(found[event["id"]][0].headers())
         assert {k: v for k, v in headers.items() if k.startswith("trace")} == expected
-    # From the CloudEvent's time on, which is long ago.
+    # Counted from the CloudEvent's time, which is long ago.
     assert found[bare["id"]][1]["latency_ms"] > 1_000_000
     expected = {"plain": 1, "cloudevents_binary": 1, "cloudevents_structured": 3}
     assert framings(service) == expected
@@ -123,7 +123,7 @@ def test_cloud_events_of_both_modes(broker, simulators, benches):
 BATCH = (("content-type", b"application/cloudevents-batch+json"),)
 STRUCTURED = (("content-type", b"application/cloudevents+json; charset=utf-8"),)
 
-# name: (record, where the violation is, a part of its message)
+# name: (record, location of the violation, part of its message)
 BAD_FRAMINGS = {
     "batch": (Written(b"[]", None, BATCH), "", "batch"),
     "other format": (
@@ -180,15 +180,15 @@ def test_a_record_that_breaks_its_framing_is_named(broker, simulators, benches):
             wrong[name] = outcome
     assert not wrong
     assert outcomes[places[-1].position]["outcome"] == "accepted"
-    # Byte for byte as it came, whatever was decoded of it.
+    # The original bytes, even if they were decoded.
     letters = broker.read_all(bench.topics.dead_letters)
     assert sorted(letter.value() for letter in letters) == sorted(bad.value for bad in sent)
     service.drain()
 
 
 def serializer(registry, place, schema=TEAM_SCHEMA):
-    """Writes the schema's identifier into that place: `prefix` or `header`."""
-    # It takes half a second to read, so no worker reads it for other tests.
+    """Puts the schema's ID into `prefix` or `header`."""
+    # Imported here, because the import takes half a second in each worker.
     from confluent_kafka import schema_registry
     from confluent_kafka.schema_registry.json_schema import JSONSerializer
 
@@ -198,7 +198,7 @@ def serializer(registry, place, schema=TEAM_SCHEMA):
         conf={
             "auto.register.schemas": False,
             "schema.id.serializer": getattr(schema_registry, f"{place}_schema_id_serializer"),
-            # So that what breaks the schema can be written too.
+            # Without validation, so that records that violate the schema can be written.
             "validate": False,
         },
     )
@@ -222,7 +222,7 @@ def registry_settings(registry, **settings):
 
 
 @pytest.mark.core
-def test_the_wire_format_in_prefix_and_header(broker, simulators, benches):
+def test_the_wire_format_is_read_from_prefix_and_header(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     with running_registry() as registry:
         schema = registry.register(f"{bench.topics.source}-value", TEAM_SCHEMA)
@@ -253,14 +253,14 @@ def test_the_wire_format_in_prefix_and_header(broker, simulators, benches):
             ]
         assert_sent_as_written(simulator, [sent[0][1].value[5:], sent[2][1].value])
         assert framings(service) == {"confluent": 4}
-        # Each schema once, however many records name it.
+        # Each schema is fetched once, however many records name it.
         assert sorted(registry.requests) == sorted(
             [f"schemas/ids/{schema['id']}", f"schemas/guids/{schema['guid']}"]
         )
         service.drain()
 
 
-def test_a_schema_with_references(broker, simulators, benches):
+def test_a_schema_with_references_is_fetched(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     with running_registry() as registry:
         name = {"type": "string", "minLength": 3}
@@ -287,7 +287,7 @@ def test_a_schema_with_references(broker, simulators, benches):
         service.drain()
 
 
-def test_without_a_registry_the_identifier_is_passed_over(broker, simulators, benches):
+def test_the_schema_id_is_ignored_without_a_registry(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     event = new_event()
     bench.produce([wire_format(77, event)])
@@ -297,7 +297,7 @@ def test_without_a_registry_the_identifier_is_passed_over(broker, simulators, be
     service.drain()
 
 
-def test_a_registry_that_is_down_stops_no_known_schema(broker, simulators, benches):
+def test_a_registry_outage_stops_no_known_schema(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     with running_registry() as registry:
         known = registry.register("known", TEAM_SCHEMA)
@@ -313,14 +313,14 @@ def test_a_registry_that_is_down_stops_no_known_schema(broker, simulators, bench
         eventually(
             lambda: metric(service, "events_awaiting_schema") == 1, 20, "a record to wait"
         )
-        # Behind the one that waits, in its own partition.
+        # In the same partition, behind the record that waits.
         bench.produce(
             [wire_format(known["id"], new_event(metadata={"team": "a"})) for _ in range(5)],
             partition=0,
         )
         bench.wait_for_outcomes(6, service=service)
         eventually(
-            lambda: "schema_registry" in str(service.warnings()), 20, "a warning to say so"
+            lambda: "schema_registry" in str(service.warnings()), 20, "a warning about the registry"
         )
         assert metric(service, "events_unaccounted") == 0
         registry.start()
@@ -331,8 +331,8 @@ def test_a_registry_that_is_down_stops_no_known_schema(broker, simulators, bench
         service.drain()
 
 
-def test_registries_are_asked_in_turn(broker, simulators, benches):
-    """One that does not answer, and one that refuses, leave it to the next."""
+def test_registries_are_tried_in_turn(broker, simulators, benches):
+    """If one does not answer or refuses, the next one is asked."""
     bench, simulator = benches(broker), simulators()
     with (
         reserved_port() as nobody,
@@ -355,7 +355,7 @@ def test_registries_are_asked_in_turn(broker, simulators, benches):
 
 
 def test_no_record_makes_the_service_unready(broker, simulators, benches):
-    """Whatever one schema's number makes a registry say, others are had, and nobody is unready."""
+    """Whatever the registry answers for one schema ID, other schemas load and the service stays ready."""
     bench, simulator = benches(broker), simulators()
     statuses = {100: 302, 101: 400, 102: 401, 103: 403, 104: 404, 105: 429, 106: 500, 107: 503}
     impossible = (1 << 31, (1 << 32) - 1)
@@ -388,8 +388,8 @@ def test_no_record_makes_the_service_unready(broker, simulators, benches):
         service.drain()
 
 
-def test_the_environment_chooses_no_proxy_for_the_registry(broker, simulators, benches):
-    """Its credentials would go there."""
+def test_proxy_variables_do_not_apply_to_the_registry(broker, simulators, benches):
+    """The proxy would get the registry's credentials."""
     bench, simulator = benches(broker), simulators()
     with reserved_port() as nobody, running_registry() as registry:
         schema = registry.register("known", TEAM_SCHEMA)
@@ -405,7 +405,7 @@ def test_the_environment_chooses_no_proxy_for_the_registry(broker, simulators, b
         service.drain()
 
 
-def test_schemas_that_cannot_be_had_or_used(broker, simulators, benches):
+def test_missing_and_unusable_schemas_have_reasons(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     with running_registry() as registry:
         avro = registry.register("avro", '{"type": "string"}', schema_type="AVRO")

@@ -1,4 +1,4 @@
-"""The harness itself, checked against the brokers alone: a test tool that lies is worse than none."""
+"""Tests of the harness itself: a test tool that reports wrong results is worse than none."""
 
 import contextlib
 import json
@@ -32,7 +32,7 @@ from harness.service import Service
 
 
 @pytest.mark.core
-def test_a_record_comes_back_byte_for_byte(broker):
+def test_a_record_is_read_byte_for_byte_as_written(broker):
     topic = broker.create("bytes", partitions=1)
     headers = (("a", b"\x00\xff"), ("a", None), ("b", b""))
     sent = [
@@ -48,7 +48,7 @@ def test_a_record_comes_back_byte_for_byte(broker):
 
 
 @pytest.mark.parametrize("kind", ["broker", "expiring_broker"])
-def test_records_are_found_where_they_were_written(kind, request):
+def test_records_are_where_they_were_written(kind, request):
     kafka = request.getfixturevalue(kind)
     topic = kafka.create(f"positions-{kind}", partitions=4)
     written = kafka.produce(topic, records(200))
@@ -59,7 +59,7 @@ def test_records_are_found_where_they_were_written(kind, request):
     assert set(kafka.committed("nobody", topic).values()) == {-1001}
 
 
-def test_a_childs_lines_and_exit_code_are_seen():
+def test_lines_and_exit_code_of_a_child_are_reported():
     program = "import sys; print('{\"a\": 1}'); print('x', file=sys.stderr); sys.exit(3)"
     with Child([sys.executable, "-c", program]) as child:
         assert child.wait_for_json() == {"a": 1}
@@ -87,13 +87,13 @@ def kill_the_dead():
 
 
 @pytest.mark.core
-def test_a_child_that_ends_unasked_fails_its_test():
+def test_a_child_that_ends_without_a_request_fails_its_test():
     with pytest.raises(AssertionError, match="ended without a request"):
         with Child([sys.executable, "-c", "print('up', flush=True)"]) as child:
             eventually(lambda: not child.is_running, 20, child.told)
 
 
-def test_the_examples_cover_what_they_promise():
+def test_the_examples_cover_every_kind():
     examples = read_examples()
     assert len(examples) >= 200
     outcomes = {example.outcome for example in examples}
@@ -107,7 +107,7 @@ def test_the_examples_cover_what_they_promise():
     assert len(set(identifiers)) == len(identifiers)
 
 
-def test_the_payload_is_cut_out_of_the_event_as_it_stands():
+def test_the_payload_is_cut_out_of_the_event_unchanged():
     text = '{ "id" : "a,}" , "n": [1, {"payload": 0}],\n"payload" : { "x" : "\\u00e9\\/" } , "z":1}'
     assert payload_bytes(text.encode()) == b'{ "x" : "\\u00e9\\/" }'
     event = new_event()
@@ -115,7 +115,7 @@ def test_the_payload_is_cut_out_of_the_event_as_it_stands():
     assert payload_bytes(encoded(event)) == encoded(event["payload"])
 
 
-def test_the_apns_identifier_is_the_one_that_the_service_derives():
+def test_the_apns_id_equals_the_one_that_the_service_derives():
     event = {"id": "order-1", "device_token": "ABCD"}
     identifier = uuid.UUID(derived_apns_id(event))
     assert (identifier.version, identifier.variant) == (5, uuid.RFC_4122)
@@ -137,20 +137,20 @@ BALANCED = {
 
 
 @pytest.mark.parametrize("unaccounted", [-1, 2])
-def test_an_event_that_is_not_accounted_for_is_noticed(unaccounted):
+def test_an_unaccounted_event_is_a_violation(unaccounted):
     assert violation(BALANCED) is None
     found = violation({**BALANCED, "events_unaccounted": unaccounted})
     assert found == f"events_unaccounted is {unaccounted}"
 
 
 @pytest.mark.parametrize("name", BALANCED)
-def test_a_metric_of_the_accounts_that_is_not_there_is_noticed(name):
+def test_a_missing_accounting_metric_is_a_violation(name):
     page = {other: value for other, value in BALANCED.items() if other != name}
     assert violation(page) == f"the page has no {name}"
 
 
-# Stands in the service's place: opens an admin port that answers each request with the next page, and
-# writes what a JSON log and a crash write.
+# Replaces the service: opens an admin port that answers each request with the next page, and prints
+# what a JSON log and a crash print.
 STAND_IN = """
 import http.server, itertools, json, os, signal, sys
 
@@ -192,7 +192,7 @@ def stand_in(folder, body, page=page_of(BALANCED), status=200):
 
 
 @pytest.mark.core
-def test_a_service_in_order_passes(tmp_path):
+def test_a_correct_service_passes(tmp_path):
     with stand_in(tmp_path, "open_port()") as service:
         assert service.port
     assert service.sampler.samples > 0
@@ -200,14 +200,14 @@ def test_a_service_in_order_passes(tmp_path):
 
 @pytest.mark.core
 @pytest.mark.parametrize("end", ["sys.exit(0)", "sys.exit(1)", "os.abort()", "os.kill(os.getpid(), 9)"])
-def test_a_service_that_ends_unasked_fails_its_test(end, tmp_path):
+def test_a_service_that_ends_without_a_request_fails_its_test(end, tmp_path):
     with pytest.raises(AssertionError, match="ended without a request"):
         with stand_in(tmp_path, end) as service:
             eventually(lambda: not service.child.is_running, 20, service.child.told)
 
 
 @pytest.mark.core
-def test_a_crash_fails_a_test_that_waits_for_an_end(tmp_path):
+def test_a_crash_fails_a_test_that_waits_for_the_exit(tmp_path):
     with pytest.raises(AssertionError, match="ended by signal 11"):
         with stand_in(tmp_path, "os.kill(os.getpid(), signal.SIGSEGV)") as service:
             assert service.child.wait_for_exit() == -signal.SIGSEGV
@@ -217,7 +217,7 @@ def test_a_crash_fails_a_test_that_waits_for_an_end(tmp_path):
 @pytest.mark.parametrize(
     "words", ["Fatal error: Index out of range", "x.c:872: f: Assertion `a' failed."]
 )
-def test_a_service_that_is_crashing_at_the_end_fails_its_test(words, tmp_path):
+def test_a_service_that_crashes_at_the_end_fails_its_test(words, tmp_path):
     with pytest.raises(AssertionError, match="in the output of"):
         with stand_in(tmp_path, f"print({words!r}, flush=True); signal.pause()") as service:
             service.child.wait_for("stdout", lambda line: line if line == words else None)
@@ -225,7 +225,7 @@ def test_a_service_that_is_crashing_at_the_end_fails_its_test(words, tmp_path):
 
 @pytest.mark.core
 @pytest.mark.parametrize("gone", ["events_unaccounted", "events_consumed_total", *PLACES])
-def test_a_service_that_hides_its_accounts_fails_its_test(gone, tmp_path):
+def test_a_service_without_an_accounting_metric_fails_its_test(gone, tmp_path):
     page = page_of({name: value for name, value in BALANCED.items() if name != gone})
     with pytest.raises(AssertionError, match=f"the page has no {gone}"):
         with stand_in(tmp_path, "open_port()", page) as service:
@@ -239,33 +239,33 @@ def quick_sampler(monkeypatch):
 
 @pytest.mark.core
 @pytest.mark.parametrize("place", PLACES)
-def test_sums_that_never_hold_fail_a_test_however_short(place, quick_sampler, tmp_path):
+def test_sums_that_never_balance_fail_even_a_short_test(place, quick_sampler, tmp_path):
     page = page_of({**BALANCED, place: 7})
     with pytest.raises(AssertionError, match="consumed is not terminal"):
         with stand_in(tmp_path, "open_port()", page) as service:
             assert service.port
 
 
-def test_sums_that_hold_again_fail_no_test(quick_sampler, tmp_path):
-    """They are read one by one: while something moves they need not agree."""
+def test_sums_that_balance_again_fail_no_test(quick_sampler, tmp_path):
+    """The metrics are read one by one, so they may differ while events move."""
     pages = [page_of({**BALANCED, PLACES[0]: terminal}) for terminal in (6, 7, 7, 7)]
     with stand_in(tmp_path, f"open_port(*{pages!r})") as service:
         eventually(lambda: service.sampler.samples > 4 * REST_SAMPLES, 60, "many looks")
 
 
 @pytest.mark.core
-def test_metrics_that_nobody_saw_fail_a_test(tmp_path):
+def test_metrics_that_were_never_sampled_fail_a_test(tmp_path):
     with pytest.raises(AssertionError, match="nobody saw the metrics"):
         with stand_in(tmp_path, "open_port()", status=503) as service:
             assert service.port
 
 
 def test_a_sampler_that_ends_early_fails_its_test(tmp_path):
-    # No number: the sampler cannot read it.
+    # Not a number: the sampler cannot parse it.
     page = b"heliograph_events_consumed_total many\n"
     with pytest.raises(AssertionError, match="the sampler ended early"):
         with stand_in(tmp_path, "open_port()", page) as service:
-            eventually(lambda: service.sampler.failure, 20, "the sampler to meet the page")
+            eventually(lambda: service.sampler.failure, 20, "the sampler to read the page")
 
 
 def test_metrics_are_summed_over_their_labels():
@@ -318,14 +318,14 @@ def test_the_embedded_kafka_ends_while_its_input_is_open():
         (["--topic", "a:10000", "--topic", "b:1"], "--topic: too many partitions"),
     ],
 )
-def test_the_embedded_kafka_refuses_what_it_cannot_be(arguments, words):
+def test_the_embedded_kafka_refuses_invalid_topics_and_numbers(arguments, words):
     command = [built_binary("heliograph-lab"), "kafka", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert (ended.returncode, ended.stdout) == (64, "")
     assert words in ended.stderr
 
 
-def test_the_embedded_kafka_takes_names_and_numbers_at_their_limits():
+def test_the_embedded_kafka_accepts_names_and_numbers_at_their_limits():
     topics = ["a" * 249, "A.b_c-9:1", "many:995"]
     command = [built_binary("heliograph-lab"), "kafka", "--brokers", "100"]
     with Child(command + [word for name in topics for word in ("--topic", name)]) as kafka:
@@ -333,8 +333,8 @@ def test_the_embedded_kafka_takes_names_and_numbers_at_their_limits():
         assert kafka.terminate() == 0
 
 
-def test_a_link_to_kafka_damages_what_it_is_told_to(broker):
-    """And carries everything else, for clients that know nothing but the link."""
+def test_a_link_to_kafka_damages_only_the_marked_batch(broker):
+    """Everything else arrives unchanged, for clients that know only the link."""
     topic = broker.create("damage", partitions=1)
     events = [new_event() for _ in range(20)]
     broker.produce(topic, list(map(record, events)))
@@ -350,7 +350,7 @@ def test_a_link_to_kafka_damages_what_it_is_told_to(broker):
     assert damaged == [value.replace(mark, turned) for value in whole]
 
 
-def test_faults_are_caused_and_refused():
+def test_faults_are_injected_or_refused():
     with faulty_cluster() as kafka:
         topic = kafka.create("faults")
         for fault in ("delay 1 10", "fail produce 6 2", "down 1", "up 1"):

@@ -1,4 +1,4 @@
-"""What the admin port says of the service, and what it stands."""
+"""The answers of the admin port about the service, and how robust the port is."""
 
 import contextlib
 import ctypes
@@ -40,14 +40,14 @@ def statuses(service):
 
 
 @pytest.mark.core
-def test_a_service_at_work_is_started_live_and_ready(bench, simulator):
+def test_a_running_service_is_started_live_and_ready(bench, simulator):
     service = bench.run(simulator)
     assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 200}
     service.drain()
 
 
 @pytest.mark.takes(10)
-def test_a_missing_broker_restarts_nothing_and_a_late_one_is_taken(bench, simulator):
+def test_a_missing_broker_causes_no_restart_and_a_late_one_is_used(bench, simulator):
     link = Link(int(bench.kafka.bootstrap_servers.rpartition(":")[2]))
     link.become(REFUSING)
     settings = bench.configuration(simulator)
@@ -75,7 +75,7 @@ def silent_broker():
 
 
 @pytest.mark.takes(20)
-def test_a_broker_that_fails_in_another_way_is_told_again(bench, simulator):
+def test_another_failure_of_the_broker_is_logged_again(bench, simulator):
     with silent_broker() as (broker, address):
         kafka = {"bootstrap_servers": address}
         service = bench.start(bench.configuration(simulator, kafka=kafka))
@@ -85,7 +85,7 @@ def test_a_broker_that_fails_in_another_way_is_told_again(bench, simulator):
             return ["refused" in line["error"] for line in lines]
 
         eventually(lambda: refusals() == [True], 30, service.child.told)
-        # Connections stand from now on, and nobody answers.
+        # From now on connections open, and nobody answers.
         broker.listen()
         eventually(lambda: False in refusals(), 60, service.child.told)
         service.drain(seconds=20)
@@ -106,8 +106,8 @@ def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
 
 
 @pytest.mark.takes(10)
-def test_a_drain_is_told_first_and_does_not_end_life(bench, simulators):
-    """Events that are never answered keep the service draining while we look."""
+def test_a_drain_ends_readiness_first_and_keeps_liveness(bench, simulators):
+    """Events that are never answered keep the service draining during the checks."""
     service = bench.run(simulators({"default": {"is": "stall"}}))
     bench.produce(records(5))
     eventually(
@@ -124,7 +124,7 @@ def test_a_drain_is_told_first_and_does_not_end_life(bench, simulators):
 
 
 def threads_named(service, name):
-    """A list during which threads come and go may lack some: two have to agree."""
+    """A list that is read while threads start and end may lack some, so two must agree."""
 
     def agreed():
         first, second = (list_of_threads(service, name) for _ in range(2))
@@ -145,7 +145,7 @@ def list_of_threads(service, name):
 
 @contextlib.contextmanager
 def stopped_thread(thread):
-    """Stops one thread of a child of ours, as a debugger does (ptrace(2))."""
+    """Stops one thread of a child process, as a debugger does (ptrace(2))."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
@@ -154,7 +154,7 @@ def stopped_thread(thread):
         yield
     finally:
         if libc.ptrace(PTRACE_DETACH, thread, None, None) != 0:
-            # It ends with its process, which is not over before we have taken its end.
+            # The thread ends with its process, which ends only after waitpid.
             while not has_ended(os.waitpid(thread, WALL)[1]):
                 pass
 
@@ -173,7 +173,7 @@ def peers(service, count):
         ]
 
 
-def test_silent_and_dripping_peers_keep_no_probe_out(bench, simulator):
+def test_silent_and_slow_peers_do_not_block_probes(bench, simulator):
     service = bench.run(simulator)
     stop = threading.Event()
 
@@ -197,15 +197,15 @@ def test_silent_and_dripping_peers_keep_no_probe_out(bench, simulator):
 
 
 @pytest.mark.takes(25)
-def test_a_lack_of_descriptors_ends_nothing(bench, simulator):
+def test_a_lack_of_file_descriptors_ends_nothing(bench, simulator):
     """libdispatch may trap without them, but not each time (`Service.has_trapped`)."""
     assert any(outlives_a_lack_of_descriptors(bench, simulator) for _ in range(5))
 
 
 def outlives_a_lack_of_descriptors(bench, simulator):
-    # The next one takes the place of one that trapped.
+    # The next service replaces one that trapped.
     service = bench.run(simulator, kafka={"group_instance_id": "press-0"})
-    # All its connections are there when an event has gone its way.
+    # All connections are open once an event has been sent.
     bench.produce(records(1))
     bench.wait_until_settled(service=service)
     try:
@@ -222,11 +222,11 @@ def outlives_a_lack_of_descriptors(bench, simulator):
 
 
 def starve(service):
-    """Takes its descriptors, lets many peers come, and gives them back."""
+    """Takes away its free file descriptors while many peers connect, then restores them."""
     pid = service.child.pid
     used = len(os.listdir(f"/proc/{pid}/fd"))
     limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    # Not one more, the one in reserve aside.
+    # No new descriptor, except the one in reserve.
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, limits[1]))
     for _ in range(20):
         assert service.fetch("/live") == (200, "alive\n"), service.child.told()
@@ -243,9 +243,9 @@ def starve(service):
 
 
 def test_a_stuck_shard_fails_live_and_ends_the_process(bench, simulator):
-    """Its one thread is stopped; the admin port's, and the watchdog, go on."""
+    """The shard's only thread is stopped; the admin port's and the watchdog's continue."""
     service = bench.run(simulator)
-    # What it started has inherited its name; it came first.
+    # Threads that it started inherit its name; it is the first of them.
     shard = min(threads_named(service, "shard-0"))
     with stopped_thread(shard):
         eventually(lambda: service.fetch("/live")[0] == 503, 28, service.child.told)

@@ -1,4 +1,4 @@
-"""Dead tokens get nothing, the same notification goes out once, and mass failures condemn nobody."""
+"""Dead tokens get nothing, equal notifications are sent once, and mass failures remove no token."""
 
 import json
 
@@ -30,7 +30,7 @@ def outcomes_by_event(bench):
 
 
 def one_after_another(bench, service, events):
-    """Each event is settled before the next one is written."""
+    """Each event settles before the next one is written."""
     for event in events:
         count = bench.kafka.count(bench.topics.results)
         bench.produce([record(event)])
@@ -66,12 +66,13 @@ def test_a_dead_token_gets_nothing_even_after_a_restart(broker, simulators, benc
     assert len(simulator.requests()) == 2
 
 
-def test_a_token_that_is_alive_again_stays_so_after_a_restart(broker, simulators, benches):
+def test_a_revived_token_stays_alive_after_a_restart(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(SCENARIO)
     token = "0b0b" + "0" * 60
     first = bench.run(simulator)
     dead, suppressed = new_event(device_token=token), new_event(device_token=token)
-    # The simulator's step gives no time of death: the answer's counts, which is before this.
+    # The simulator's answer has no time of death, so the time of the answer counts, which is
+    # earlier.
     back = new_event(device_token=token, token_registered_at=4_000_000_000_000)
     one_after_another(bench, first, [dead, suppressed, back])
     first.drain(DRAIN_SECONDS)
@@ -84,7 +85,7 @@ def test_a_token_that_is_alive_again_stays_so_after_a_restart(broker, simulators
     second.drain(DRAIN_SECONDS)
     outcomes = outcomes_by_event(bench)
     kinds = [outcomes[event["id"]]["outcome"] for event in (dead, suppressed, back, free)]
-    # The last one was sent: the simulator's turn to say 410 again.
+    # The last one was sent: the simulator answers 410 again.
     assert kinds == ["unregistered", "suppressed", "accepted", "unregistered"]
 
 
@@ -102,7 +103,7 @@ def status_record(token, **changes):
     return Written(value, key=f"{APP}|production|{token}".encode())
 
 
-def test_what_others_wrote_about_tokens_is_read_at_the_start(broker, simulators, benches):
+def test_token_status_of_other_writers_is_read_at_startup(broker, simulators, benches):
     bench, simulator = benches(broker), simulators({})
     dead, untimed, held, other, alive = (f"5a5a{number}{'0' * 59}" for number in range(5))
     bench.kafka.produce(
@@ -129,7 +130,7 @@ def test_what_others_wrote_about_tokens_is_read_at_the_start(broker, simulators,
     assert kinds == ["suppressed", "suppressed", "accepted", "accepted", "accepted"]
 
 
-def test_the_same_notification_is_sent_once(broker, simulators, benches):
+def test_equal_notifications_are_sent_once(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     service = bench.run(simulator)
     event = new_event()
@@ -140,7 +141,7 @@ def test_the_same_notification_is_sent_once(broker, simulators, benches):
     assert len(simulator.requests()) == 1
 
 
-def test_when_every_token_fails_none_but_the_first_is_to_be_removed(broker, simulators, benches):
+def test_if_every_token_fails_only_the_first_is_removed(broker, simulators, benches):
     bench, simulator = benches(broker), simulators({"default": {"is": "unregistered"}})
     service = bench.run(simulator)
     bench.produce([record(new_event()) for _ in range(600)])
@@ -148,7 +149,7 @@ def test_when_every_token_fails_none_but_the_first_is_to_be_removed(broker, simu
     eventually(
         lambda: service.log_lines("token fuse blown; no token is removed"),
         10,
-        "the fuse to be told of",
+        "the blown fuse to be logged",
     )
     eventually(
         lambda: "refuses too many tokens" in str(service.warnings()),
@@ -163,13 +164,13 @@ def test_when_every_token_fails_none_but_the_first_is_to_be_removed(broker, simu
 
 
 @pytest.mark.core
-def test_a_token_is_one_device_in_upper_and_lower_case(broker, simulators, benches):
-    """Keys of version 0.1 have the token as the event wrote it."""
+def test_token_case_does_not_matter(broker, simulators, benches):
+    """Keys of version 0.1 have the token in the event's own spelling."""
     bench, simulator = benches(broker), simulators({})
     revived, dead = "ABCD" + "E" * 60, "ABCE" + "F" * 60
     now = "2026-01-01T00:00:00.000Z"
     partitions = bench.kafka.partitions(bench.topics.token_status)
-    # Each word in another partition: the order of reading is nobody's choice.
+    # Each record is in a different partition, so the order of reading is random.
     words = [
         status_record(revived),
         status_record(revived.lower(), value=None),
@@ -181,14 +182,14 @@ def test_a_token_is_one_device_in_upper_and_lower_case(broker, simulators, bench
     service = bench.run(simulator)
     events = [new_event(device_token=token) for token in (revived, dead.swapcase(), dead)]
     one_after_another(bench, service, events)
-    # Compaction will forget the tombstone in lower case, and must not leave the older word.
+    # Compaction will remove the lower-case tombstone, and must not leave the older record.
     key = f"{APP}|production|{revived}".encode()
 
     def is_taken_back():
         told = bench.kafka.read_all(bench.topics.token_status)
         return [m.value() for m in told if m.key() == key][-1] is None
 
-    eventually(is_taken_back, 20, "the word in upper case to be taken back")
+    eventually(is_taken_back, 20, "the upper-case record to get a tombstone")
     service.drain(DRAIN_SECONDS)
     outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
     kinds = {outcome["device_token"]: outcome["outcome"] for outcome in outcomes}
@@ -196,7 +197,7 @@ def test_a_token_is_one_device_in_upper_and_lower_case(broker, simulators, bench
     assert {outcome.get("unregistered_at") for outcome in outcomes} == {None, SINCE + 1}
 
 
-def test_keys_have_tokens_in_lower_case(broker, simulators, benches):
+def test_keys_have_lower_case_tokens(broker, simulators, benches):
     token = "ABAB" + "C" * 60
     scenario = {"rules": [{"token": token.lower(), "is": "unregistered", "since": SINCE}]}
     bench, simulator = benches(broker), simulators(scenario)

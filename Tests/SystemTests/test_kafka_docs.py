@@ -1,4 +1,4 @@
-"""docs/kafka.md: its examples are what the service takes, and its topics are what it asks for."""
+"""docs/kafka.md: the service accepts its examples, and its table has every topic."""
 
 import re
 
@@ -40,7 +40,7 @@ def test_check_accepts_the_example(settings, tmp_path, text):
     password = {}
     properties = example["kafka"]["properties"]
     if "sasl.username" in properties and "sasl.password_file" not in properties:
-        # The page says that it comes from a secret; `check` asks for it as `run` does.
+        # The page takes it from a secret; `check` requires it as `run` does.
         missing = run_command(tmp_path, settings | example, "check")
         assert missing.code == 1, missing.said
         assert "which needs sasl.username and sasl.password" in missing.said
@@ -54,8 +54,8 @@ def test_check_accepts_the_example(settings, tmp_path, text):
         assert f"kafka.properties.{name}: {shown}" in ended.out
 
 
-def test_check_refuses_an_example_that_is_spoilt(settings, tmp_path):
-    """The test above can fail: by a value that there is not, and by an error in a name."""
+def test_check_refuses_a_broken_example(settings, tmp_path):
+    """Shows that the test above can fail: with an invalid value, and with a misspelled key."""
     example = yaml.safe_load(EXAMPLES[0].replace(FOLDER, str(tmp_path)))
     for name, value in [("security.protocol", "tls"), ("ssl.ca.loc", "x")]:
         spoilt = {"kafka": {"properties": example["kafka"]["properties"] | {name: value}}}
@@ -63,7 +63,7 @@ def test_check_refuses_an_example_that_is_spoilt(settings, tmp_path):
         assert ended.code == 1, ended.said
 
 
-def test_the_table_has_every_topic_that_is_asked_for(settings, tmp_path, empty_broker):
+def test_the_table_has_every_topic_of_the_service(settings, tmp_path, empty_broker):
     kafka = {
         "bootstrap_servers": empty_broker.bootstrap_servers,
         "properties": {"topic.metadata.propagation.max.ms": 0},

@@ -1,4 +1,7 @@
-"""Certificates and passwords towards Kafka change: the service drains, ends with 75, and starts with them."""
+"""Kafka client certificates and passwords change:
+
+the service drains, exits with 75, and restarts with them.
+"""
 
 import os
 import signal
@@ -18,7 +21,7 @@ EXPIRY = 'heliograph_tls_certificate_expiry_timestamp_seconds{use="kafka"}'
 
 
 def put(path, text):
-    """Replaces a file at once, as a Kubernetes volume does."""
+    """Replaces a file atomically, as a Kubernetes volume does."""
     fresh = path.with_suffix(".fresh")
     fresh.write_text(text)
     os.replace(fresh, path)
@@ -35,13 +38,13 @@ def settings_for(bench, simulator, apache, listener, properties, **kafka):
 
 
 def ended_with(service, code):
-    """Waits until it has drained by itself."""
+    """Waits until it has drained without a signal."""
     assert service.child.wait_for_exit(60) == code, service.child.told()
     assert service.log_lines(DRAINING)
     service.assert_no_crash()
 
 
-def test_another_certificate_is_taken_over_and_nothing_is_lost(
+def test_a_new_certificate_is_used_and_nothing_is_lost(
     apache, benches, simulators, tmp_path
 ):
     bench, simulator = benches(apache.kafka), simulators()
@@ -55,14 +58,14 @@ def test_another_certificate_is_taken_over_and_nothing_is_lost(
     bench.produce(records(50))
     bench.wait_for_outcomes(50, service=service)
 
-    # One that has expired, and what is none, end nothing.
+    # An expired certificate and an invalid file end nothing.
     for number, bad in enumerate((apache.certificates.sign("old", ends="20210101000000Z"), None)):
         put(certificate, bad.read_text() if bad else "nothing")
         service.child.send(signal.SIGHUP)
         eventually(lambda: len(service.log_lines(REFUSED)) > number, 30, service.child.told)
     [warning] = service.warnings()
     assert warning.startswith("kafka files: ") and "ssl.certificate.location" in warning
-    # What it was again changes nothing.
+    # Restoring the original changes nothing.
     put(certificate, first.read_text())
     service.child.send(signal.SIGHUP)
     eventually(lambda: not service.warnings(), 30, service.child.told)
@@ -86,7 +89,7 @@ def test_another_certificate_is_taken_over_and_nothing_is_lost(
     again.drain()
 
 
-def test_another_password_is_taken_over_after_a_while_unless_it_is_only_to_warn(
+def test_a_new_password_is_used_later_unless_only_a_warning_is_configured(
     apache, benches, simulators, tmp_path
 ):
     bench, simulator = benches(apache.kafka, 1), simulators()
@@ -98,7 +101,7 @@ def test_another_password_is_taken_over_after_a_while_unless_it_is_only_to_warn(
     settings = settings_for(bench, simulator, apache, "LOGIN", login)
     service = bench.start(settings).wait_until_ready(60)
     put(password, f"{right}-of-tomorrow")
-    # Nobody asked for it, so it waits for its turn; SIGHUP ends the wait.
+    # No refused login needs it, so the restart waits; SIGHUP ends the wait.
     eventually(lambda: service.log_lines(CHANGED), 30, service.child.told)
     service.child.send(signal.SIGHUP)
     ended_with(service, 75)

@@ -1,4 +1,4 @@
-"""Requests that Kafka refuses: told of, survived, and repeated ever more seldom."""
+"""Requests that Kafka refuses: they are logged, survived, and repeated with growing delays."""
 
 import collections
 import datetime
@@ -11,7 +11,7 @@ from harness.events import APP, new_event, record, records
 from harness.kafka import Written, faulty_cluster
 from harness.service import outcomes_of, position_of
 
-# Error codes of the Kafka protocol.
+# Kafka protocol error codes.
 NOT_COORDINATOR = 16
 NOT_ENOUGH_REPLICAS = 19
 TOPIC_AUTHORIZATION_FAILED = 29
@@ -45,15 +45,15 @@ def outcome_counts(bench):
 
 
 @pytest.mark.core
-def test_a_right_to_write_that_is_missing_is_told_until_it_is_given(bench, simulator):
-    # One, so that no other outcome is taken meanwhile.
+def test_a_missing_right_to_write_is_reported_until_it_is_granted(bench, simulator):
+    # A single event, so that no other outcome is accepted meanwhile.
     written = bench.produce(records(1))
     bench.kafka.cause(f"fail produce {TOPIC_AUTHORIZATION_FAILED} 4")
     service = bench.start(bench.configuration(simulator))
     wait_until_unready(service, bench.topics.results)
     service.wait_until_ready(60)
     bench.wait_until_settled(service=service)
-    # Once, or again when it lasts long.
+    # Logged once, and again if it lasts long.
     lines = service.log_lines("Kafka did not accept a record")
     assert {line["level"] for line in lines} == {"error"}
     assert all(bench.topics.results in line["error"] for line in lines)
@@ -67,7 +67,7 @@ def seconds_between(lines):
     return [(after - before).total_seconds() for before, after in zip(times, times[1:])]
 
 
-def test_a_producer_that_may_not_write_is_replaced_ever_more_seldom(bench, simulator):
+def test_a_producer_without_the_right_to_write_is_replaced_with_growing_delays(bench, simulator):
     written = bench.produce(records(10))
     failures = 4
     bench.kafka.cause(f"fail initProducerID {CLUSTER_AUTHORIZATION_FAILED} {failures}")
@@ -79,15 +79,15 @@ def test_a_producer_that_may_not_write_is_replaced_ever_more_seldom(bench, simul
     service.drain()
     said = "producer failed; creating a new one"
     assert service.count(said) == failures
-    # At once, and then after 1 s, 2 s and so on; the log tells of the first three.
+    # At once, and then after 1 s, 2 s and so on; the log shows the first three.
     _, second = seconds_between(service.log_lines(said))
     assert second > 0.5
     assert outcome_counts(bench) == {place.position: 1 for place in written}
     assert len(simulator.requests()) == len(written)
 
 
-def test_offsets_that_a_moving_coordinator_does_not_tell_are_waited_for(bench, simulator):
-    """Without them a group that begins at the end would begin at the start."""
+def test_offsets_are_waited_for_while_the_coordinator_moves(bench, simulator):
+    """Without offsets, a group that starts at the end would read from the beginning."""
     old = bench.produce(records(50))
     bench.kafka.cause(f"fail offsetFetch {NOT_COORDINATOR} 3")
     service = bench.start(bench.configuration(simulator, kafka={"start": "latest"}))
@@ -109,15 +109,15 @@ def test_offsets_that_a_moving_coordinator_does_not_tell_are_waited_for(bench, s
 
 
 @pytest.mark.takes(10)
-def test_a_token_status_topic_that_may_not_be_read_holds_up_no_event(bench, simulator):
+def test_an_unreadable_token_status_topic_delays_no_event(bench, simulator):
     token = "dead" + "0" * 60
     status = {"status": "unregistered", "token_action": "remove", "unregistered_at": 1}
     key = f"{APP}|production|{token}".encode()
     said = Written(json.dumps(status).encode(), key)
-    # In each partition: the mock cluster loses the error of a fetch that finds nothing and waits.
+    # One in each partition: the mock cluster drops the error of a fetch that waits for records.
     for partition in bench.kafka.partitions(bench.topics.token_status):
         bench.kafka.produce(bench.topics.token_status, [said], partition)
-    # Nobody else fetches before the shards run.
+    # No one else fetches before the shards run.
     bench.kafka.cause(f"fail fetch {TOPIC_AUTHORIZATION_FAILED} 1")
     service = bench.run(simulator)
     [line] = service.log_lines("token status could not be read; retrying")
@@ -134,9 +134,9 @@ def test_a_token_status_topic_that_may_not_be_read_holds_up_no_event(bench, simu
 
 
 @pytest.mark.takes(20)
-def test_a_shard_that_fails_has_the_others_drain_before_the_process_ends(bench, simulators):
-    # Longer than it takes to fail, and shorter than a shard may take to give partitions back, which
-    # the group asks for when the other one has left.
+def test_if_a_shard_fails_the_others_drain_before_the_process_exits(bench, simulators):
+    # Longer than the failure takes, and shorter than the time for a shard to give partitions back,
+    # which the group requests when the other shard has left.
     slow = simulators({"latency_ms": 1500})
     settings = bench.configuration(slow, shards=2)
     settings["kafka"]["properties"]["heartbeat.interval.ms"] = 100
@@ -152,7 +152,7 @@ def test_a_shard_that_fails_has_the_others_drain_before_the_process_ends(bench, 
     last = service.child.lines("stderr")[-1]
     assert f"shard {told['shard']}: " in last and "FENCED_INSTANCE_ID" in last
 
-    # The shard that fails ends with its partitions; the other one gives its own back.
+    # The failing shard ends with its partitions; the other one gives its own back.
     given_back = service.log_lines("partitions revoked")[-1]
     others = {
         place.position
@@ -164,18 +164,18 @@ def test_a_shard_that_fails_has_the_others_drain_before_the_process_ends(bench, 
     successor = bench.run(simulators({}))
     bench.wait_until_settled(service=successor)
     successor.drain()
-    # How often is not said: the embedded Kafka takes no commit while members come and go.
+    # No exact count: the embedded Kafka refuses commits while members join and leave.
     assert outcome_counts(bench).keys() == {place.position for place in written}
 
 
 @pytest.mark.takes(15)
-def test_a_transaction_that_the_library_gives_up_is_done_again(bench, simulator):
-    """All that tells of it are the reports of the records that it drops."""
-    # Outcomes with one key, so one partition has all of them.
+def test_a_transaction_that_librdkafka_gives_up_is_repeated(bench, simulator):
+    """Only the delivery reports of the dropped records show it."""
+    # All outcomes have one key, so they are in one partition.
     written = bench.produce([Written(b"{", key=b"bad")] * 100)
     bench.kafka.cause("delay 1 50")
-    # A request fails and is to be repeated: the one behind it is out of order, no fault of its own.
-    # Twice, for the first outcome may go alone; what waits for the second transaction goes together.
+    # A request fails with a retriable error, so the next one is out of sequence. Injected twice,
+    # because the first outcome may go alone, and the others go together in the second transaction.
     for _ in range(2):
         bench.kafka.cause(f"fail produce {NOT_ENOUGH_REPLICAS} 1")
         bench.kafka.cause(f"fail produce {OUT_OF_ORDER_SEQUENCE_NUMBER} 1")
@@ -185,7 +185,7 @@ def test_a_transaction_that_the_library_gives_up_is_done_again(bench, simulator)
     settings["results"] |= {**transactional, "dead_letter_topic": None}
     service = bench.start(settings)
 
-    # The embedded Kafka keeps no offsets of a transaction, and shows what is aborted.
+    # The embedded Kafka stores no offsets of transactions, and shows aborted records.
     def committed():
         return f"results_produced_total {len(written)}\n" in service.fetch("/metrics")[1]
 

@@ -1,4 +1,4 @@
-"""Kafka that cannot be reached, as people configure it: each has its cause and its remedy in a line."""
+"""Kafka is unreachable because of a configuration mistake: one line names the cause and the fix."""
 
 import concurrent.futures
 import contextlib
@@ -29,7 +29,7 @@ def certificate(path):
 
 
 def wrong_configurations(apache):
-    """(what is wrong, listener, properties, what is said of the listener's address)"""
+    """(mistake, listener, properties, expected text about the listener's address)"""
     old = apache.certificates.sign("old-client", ends="20210101000000Z")
     others = Certificates(apache.certificates.folder / "others").make_authority()
     stranger = others.sign("stranger")
@@ -108,7 +108,7 @@ def wrong_configurations(apache):
     ]
 
 
-def test_a_login_whose_password_stands_in_a_file(apache, benches, simulators, tmp_path):
+def test_a_password_can_come_from_a_file(apache, benches, simulators, tmp_path):
     login = apache.login()
     password = tmp_path / "password"
     password.write_text(f"{login.pop('sasl.password')}\n")
@@ -129,7 +129,7 @@ def settings_for(bench, simulator, server, properties):
     return bench.configuration(simulator, kafka=kafka)
 
 
-def test_each_command_names_the_cause_and_the_remedy(apache, benches, simulators, tmp_path):
+def test_each_command_names_the_cause_and_the_fix(apache, benches, simulators, tmp_path):
     bench, simulator = benches(apache.kafka, 1), simulators()
 
     def said_of(case):
@@ -148,7 +148,7 @@ def test_each_command_names_the_cause_and_the_remedy(apache, benches, simulators
             assert found == right
 
 
-def test_what_is_right_works(apache, benches, simulators):
+def test_correct_configurations_work(apache, benches, simulators):
     bench = benches(apache.kafka, 1)
     client = apache.certificates.sign("client")
     cases = [
@@ -165,7 +165,7 @@ def test_what_is_right_works(apache, benches, simulators):
         service.drain()
 
 
-def test_the_service_says_the_same_in_its_log_and_in_readiness(apache, benches, simulators):
+def test_the_service_reports_the_same_in_its_log_and_in_readiness(apache, benches, simulators):
     bench, simulator = benches(apache.kafka, 1), simulators()
     server = apache.server("EXPIRED")
     service = bench.start(settings_for(bench, simulator, server, apache.tls()))
@@ -176,10 +176,10 @@ def test_the_service_says_the_same_in_its_log_and_in_readiness(apache, benches, 
     service.drain()
 
 
-def test_an_advertised_address_that_cannot_be_reached_is_named(
+def test_an_unreachable_advertised_address_is_named(
     apache, benches, simulators, tmp_path
 ):
-    """The address that is configured answers, and sends clients to one where nobody does."""
+    """The configured address answers, and sends clients to one where nobody listens."""
     bench, simulator = benches(apache.kafka, 1), simulators()
     settings = settings_for(bench, simulator, apache.server("ASTRAY"), {})
     cause = f"127.0.0.1:{apache.ports['NOWHERE']}: Connection refused; {ADVERTISED}"
@@ -200,7 +200,7 @@ def test_an_advertised_address_that_cannot_be_reached_is_named(
     service.child.kill()
 
 
-def test_a_port_of_somebody_else_is_told(apache, benches, simulators, tmp_path):
+def test_a_port_of_another_protocol_is_reported(apache, benches, simulators, tmp_path):
     bench = benches(apache.kafka, 1)
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -243,7 +243,7 @@ def test_another_assignor_in_the_group_is_named(apache, benches, simulators):
         service.child.kill()
 
 
-def test_a_topic_that_is_made_a_moment_later_is_waited_for(apache, benches, simulators):
+def test_a_topic_created_a_moment_later_is_waited_for(apache, benches, simulators):
     bench = benches(apache.kafka, 1)
     late = f"{bench.topics.source}.late"
     settings = bench.configuration(simulators(), sources=[{"topic": late}])
@@ -256,7 +256,7 @@ def test_a_topic_that_is_made_a_moment_later_is_waited_for(apache, benches, simu
     service.drain()
 
 
-def test_a_topic_that_stays_unknown_ends_the_start(apache, benches, simulators):
+def test_a_topic_that_stays_unknown_fails_the_start(apache, benches, simulators):
     bench = benches(apache.kafka, 1)
     kafka = {"properties": {"topic.metadata.propagation.max.ms": 1000}}
     settings = bench.configuration(simulators(), kafka=kafka, sources=[{"topic": "never-made"}])

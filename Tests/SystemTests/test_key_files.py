@@ -1,7 +1,7 @@
-"""Key and certificate files as people have them: what is unambiguous is read, the rest is named.
+"""Key and certificate files in every form that users have: unambiguous ones are read, others are named.
 
-OpenSSL's own command makes the files. Each row is one file, or several that belong together, and
-the whole line that `heliograph check` prints; None: they are in order.
+The openssl command makes the files. Each row is one file, or several that belong together, and the
+whole line that `heliograph check` prints; None means that they are valid.
 """
 
 import base64
@@ -22,7 +22,7 @@ LEGACY = ("-provider", "legacy", "-provider", "default")
 
 
 class Made:
-    """Files that OpenSSL has made, by name."""
+    """Files made by the openssl command, by name."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -71,7 +71,7 @@ class Made:
         self("req", "-x509", "-new", "-key", key, *subject, "-days", str(days), "-out", name)
 
     def validity(self):
-        """Certificates whose time is over, or has not begun: only `openssl ca` sets both ends."""
+        """Certificates that have expired or are not valid yet: only `openssl ca` sets both times."""
         (self.folder / "index.txt").write_text("")
         (self.folder / "ca.cnf").write_text(
             "[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nnew_certs_dir=.\nrand_serial=yes\n"
@@ -103,7 +103,7 @@ def made(tmp_path_factory):
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`files`: bytes by the key of the credential, without `_file`; made from what OpenSSL made."""
+    """`files`: bytes by the credential's key, without `_file`; built from the openssl files."""
 
     name: str
     files: object
@@ -112,7 +112,7 @@ class Row:
 
 
 def key(name, content, line=None):
-    """A file in the place of `key_file`."""
+    """A file used as `key_file`."""
     said = None if line is None else f"{KEY}: 'FOLDER/key' {line}"
     return Row(f"key-{name}", lambda made: {"key": content(made)}, said)
 
@@ -276,7 +276,7 @@ SESAME = b"opensesame\n"
 
 
 def with_key(content, private_key="rsa", **more):
-    """A certificate's file, its key's, and perhaps the passphrase."""
+    """A certificate's file, its key's, and optionally the passphrase."""
     return lambda made: {"certificate": content(made), "private_key": made[private_key], **more}
 
 
@@ -423,7 +423,7 @@ CERTIFICATES = [
 
 
 def settings(folder, files, certificate):
-    """A configuration with one credential, of these files."""
+    """A configuration with one credential that uses these files."""
     credential = {"name": "app", "bundle_ids": ["com.example.App"]}
     if not certificate:
         credential |= {"team_id": "DEF123GHIJ", "key_id": "ABC123DEFG"}
@@ -436,7 +436,7 @@ def settings(folder, files, certificate):
 
 
 @pytest.mark.parametrize("row", SIGNING_KEYS + KEY_IDS + CERTIFICATES, ids=lambda row: row.name)
-def test_a_key_file_is_read_or_named(row, made, tmp_path):
+def test_a_key_file_is_read_or_its_problem_named(row, made, tmp_path):
     files = row.files(made)
     ended = run_command(tmp_path, settings(tmp_path, files, "certificate" in files), "check")
     said = [line.removeprefix("heliograph: ").replace(str(tmp_path), "FOLDER") for line in ended.err]
@@ -468,8 +468,8 @@ def made_end(made, name):
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o644, 0o606], ids=oct)
 @pytest.mark.parametrize("is_linked", [False, True], ids=["file", "link"])
-def test_a_secret_that_others_may_read_is_told(made, tmp_path, mode, is_linked):
-    """A link counts as what it leads to, as in the volumes of Kubernetes."""
+def test_a_secret_file_that_others_can_read_is_reported(made, tmp_path, mode, is_linked):
+    """A link counts as its target, as in volumes of Kubernetes."""
     files = {"certificate": made["rsa.pem"], "private_key": made["rsa"]}
     wanted = settings(tmp_path, files, True)
     (tmp_path / "certificate").chmod(0o644)
@@ -486,8 +486,8 @@ def test_a_secret_that_others_may_read_is_told(made, tmp_path, mode, is_linked):
     assert ended.err[:-1] == warned
 
 
-def test_every_file_with_a_secret_is_looked_at(made, tmp_path):
-    """And no other: certificates and identifiers are for everybody."""
+def test_every_secret_file_is_checked(made, tmp_path):
+    """No other file is: certificates and identifiers are public."""
     files = {"key": made["p8"], "key_id": b"ABC123DEFG"}
     wanted = settings(tmp_path, files, False)
 

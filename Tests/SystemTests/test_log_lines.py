@@ -1,4 +1,4 @@
-"""What the log says of events, how often, and what outcomes say of times."""
+"""How the log reports events and how often, and the times in outcome headers."""
 
 import hashlib
 import hmac
@@ -18,7 +18,7 @@ TRACE = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.mark.core
-def test_faults_are_named_by_fingerprint_and_summarised(broker, simulators, benches, tmp_path):
+def test_failed_events_are_logged_by_fingerprint_and_summarized(broker, simulators, benches, tmp_path):
     bench = benches(broker)
     simulator = simulators({"rules": [{"prefix": "bad0", "is": "BadDeviceToken"}]})
     (tmp_path / "key").write_text(KEY)
@@ -42,7 +42,7 @@ def test_faults_are_named_by_fingerprint_and_summarised(broker, simulators, benc
     )
 
 
-def test_times_and_trace_are_in_the_headers(broker, simulators, benches):
+def test_outcome_headers_have_times_and_trace(broker, simulators, benches):
     bench = benches(broker)
     sent, unsent = new_event(), new_event(bundle_id="com.example.Nobody")
     headers = (("traceparent", TRACE), ("tracestate", b"a=b"))

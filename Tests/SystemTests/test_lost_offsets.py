@@ -1,4 +1,4 @@
-"""Committed offsets that Kafka does not have: the service goes on, as docs/operations.md says."""
+"""Committed offsets that Kafka does not have: the service continues as docs/operations.md describes."""
 
 import collections
 import time
@@ -10,7 +10,7 @@ from harness.deadlines import eventually
 from harness.events import new_event, record
 from harness.service import outcomes_of, position_of
 
-# So many that fail at once: librdkafka 2.0.2 ended the process when each was restarted by itself.
+# This many failures at once: librdkafka 2.0.2 ended the process when each was restarted by itself.
 PARTITIONS = 24
 BEYOND = 5000
 CUT = "the log ends before the next offset; reading "
@@ -35,7 +35,7 @@ def produce_everywhere(bench, count=1):
 
 
 def commit_beyond_the_end(bench):
-    """As if the topic had been longer once."""
+    """As if the topic had been longer before."""
     commit(bench, [TopicPartition(bench.topics.source, p, BEYOND) for p in range(PARTITIONS)])
 
 
@@ -50,7 +50,7 @@ def outcome_counts(bench):
     return collections.Counter(position_of(outcome) for _, outcome in outcomes)
 
 
-def test_a_log_that_ends_early_is_read_from_its_beginning_where_that_is_wanted(bench, simulator):
+def test_a_truncated_log_is_read_from_its_beginning_if_configured(bench, simulator):
     written = produce_everywhere(bench, 5)
     commit_beyond_the_end(bench)
     service = bench.run(simulator, kafka={"offset_lost": "beginning"})
@@ -66,14 +66,14 @@ def test_a_log_that_ends_early_is_read_from_its_beginning_where_that_is_wanted(b
 
 
 @pytest.mark.parametrize("start", ["earliest", "latest"])
-def test_a_log_that_ends_early_is_read_from_its_end(bench, simulator, start):
+def test_a_truncated_log_is_read_from_its_end(bench, simulator, start):
     old = produce_everywhere(bench, 5)
     commit_beyond_the_end(bench)
     service = bench.run(simulator, kafka={"start": start})
     seen = []
 
     def all_partitions_are_read():
-        # What comes before a partition's restart is before its end, and is not read.
+        # Records written before a partition's restart are before its end, and are not read.
         seen.extend(produce_everywhere(bench))
         assert service.child.is_running, service.child.told()
         return {partition for partition, _ in outcome_counts(bench)} == set(range(PARTITIONS))
@@ -90,11 +90,11 @@ def test_a_log_that_ends_early_is_read_from_its_end(bench, simulator, start):
     assert counts.keys() >= {place.position for place in new}
     first = {p: min(offset for partition, offset in counts if partition == p) for p, _ in counts}
     later = {place.position for place in seen if place.offset >= first[place.partition]}
-    assert counts.keys() >= later, "a partition is read without gaps once it is read"
+    assert counts.keys() >= later, "once a partition is read, it has no gaps"
     assert len(simulator.requests()) == counts.total()
 
 
-def test_a_log_that_ends_early_ends_the_process_where_that_is_wanted(bench, simulator):
+def test_a_truncated_log_ends_the_process_if_configured(bench, simulator):
     produce_everywhere(bench)
     commit_beyond_the_end(bench)
     before = bench.kafka.committed(bench.group, bench.topics.source)
@@ -119,8 +119,8 @@ def test_an_event_that_is_too_old_is_not_sent(bench, simulator):
     assert len(simulator.requests()) == 2
 
 
-def test_a_group_that_begins_at_the_end_keeps_its_place_before_its_first_record(bench, simulator):
-    """Whoever comes next would begin at the end of that time, behind what came meanwhile."""
+def test_a_group_that_starts_at_the_end_keeps_its_position_before_its_first_record(bench, simulator):
+    """Otherwise the next member would start at the end as of its own start, and skip records."""
     produce_everywhere(bench, 5)
     settings = bench.configuration(simulator, kafka={"start": "latest"})
     first = bench.start(settings).wait_until_ready()
@@ -141,18 +141,18 @@ def test_a_group_that_begins_at_the_end_keeps_its_place_before_its_first_record(
 
 @pytest.mark.core
 @pytest.mark.parametrize("start", ["earliest", "latest"])
-def test_a_topic_that_was_made_again_and_grew_longer_is_read_from_its_start(
+def test_a_recreated_topic_that_grew_longer_is_read_from_its_start(
     empty_broker, benches, simulator, start
 ):
     """As after a member that commits once more when Kafka has deleted the offsets with the topic.
 
-    noida-db keeps them, and so is the broker here; no client at hand commits with metadata.
+    noida-db keeps offsets, so it is the broker here; no available client commits with metadata.
     """
     is_read_again(benches(empty_broker, PARTITIONS), simulator, start)
 
 
 def test_kafka_deletes_offsets_with_their_topic(apache, benches):
-    """So that `kafka.start` decides where a recreated topic is read from."""
+    """So `kafka.start` decides where a recreated topic is read from."""
     bench = benches(apache.kafka, 1)
     bench.produce([record(new_event())])
     commit(bench, [TopicPartition(bench.topics.source, 0, 1)])
@@ -167,7 +167,7 @@ def is_read_again(bench, simulator, start):
     first = bench.start(settings).wait_until_ready()
     bench.wait_until_settled(service=first)
     first.drain()
-    # The same records: nothing is noticed, and nothing is read twice.
+    # The topic is unchanged: nothing is reported, and nothing is read twice.
     old += produce_everywhere(bench)
     second = bench.start(settings).wait_until_ready()
     bench.wait_until_settled(service=second)
@@ -186,8 +186,8 @@ def is_read_again(bench, simulator, start):
     assert outcome_counts(bench) == expected
 
 
-def test_a_stop_right_after_all_partitions_failed_ends_in_order(bench, simulator):
-    """The assignment goes while its partitions are being started anew."""
+def test_a_stop_right_after_all_partitions_failed_exits_cleanly(bench, simulator):
+    """The assignment is revoked while its partitions restart."""
     written = produce_everywhere(bench, 5)
     commit_beyond_the_end(bench)
     settings = bench.configuration(simulator, kafka={"offset_lost": "beginning"})

@@ -1,4 +1,4 @@
-"""What a command was asked for is not lost in silence: a full disk, and a pipe without a reader."""
+"""A command's output is never lost without an error: a full disk, and a pipe without a reader."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ WORDS = {"full": "No space left on device", "without a reader": "Broken pipe"}
 
 @contextlib.contextmanager
 def nowhere(kind):
-    """A file that takes nothing."""
+    """A file to which nothing can be written."""
     if kind == "full":
         with open("/dev/full", "wb") as full:
             yield full
@@ -32,7 +32,7 @@ def nowhere(kind):
 
 @pytest.fixture(params=WORDS)
 def run(request, tmp_path):
-    """Runs a command whose standard output takes nothing; gives the lines of standard error."""
+    """Runs a command whose standard output cannot be written; returns the lines of standard error."""
 
     def run(settings, *words):
         path = tmp_path / "command.yaml"
@@ -81,7 +81,7 @@ def settings(bench, simulator):
     return settings
 
 
-def test_what_asks_nobody_says_so(run, settings, tmp_path):
+def test_a_local_command_reports_lost_output(run, settings, tmp_path):
     [_] = run(settings, "check")
     [_] = run(settings, "check", "--schemas")
     [_] = run.ended([built_binary("heliograph"), "explain", "BadDeviceToken"])
@@ -90,10 +90,10 @@ def test_what_asks_nobody_says_so(run, settings, tmp_path):
     [_] = run.ended([built_binary("heliograph"), "fingerprint", "00ff", "--key-file", str(key)])
 
 
-def test_a_channel_that_was_created_is_named_all_the_same(run, settings, simulator):
+def test_a_created_channel_is_named_on_standard_error(run, settings, simulator):
     lines = run(settings, "channels", "create", "--bundle-id", APP)
     assert "created a channel" in lines[0]
-    # Its ID is there to be used.
+    # The channel exists, so its ID must not be lost.
     channel = lines[1].removeprefix("heliograph: ")
     lines = run(settings, "channels", "read", "--bundle-id", APP, "--channel", channel)
     assert "storage none" in lines[1]
@@ -101,7 +101,7 @@ def test_a_channel_that_was_created_is_named_all_the_same(run, settings, simulat
 
 
 @pytest.mark.core
-def test_what_apns_said_is_told_all_the_same(run, settings, simulator):
+def test_the_answer_of_apns_is_repeated_on_standard_error(run, settings, simulator):
     words = ["push", "--token", TOKEN, "--bundle-id", APP, "--alert", "Hello"]
     lines = run(settings, *words)
     assert any("< :status: 200" in line for line in lines)
@@ -110,7 +110,7 @@ def test_what_apns_said_is_told_all_the_same(run, settings, simulator):
     assert request["token"] == TOKEN
 
 
-def test_dead_letters_that_are_not_shown_are_no_success(run, settings, bench):
+def test_dead_letters_that_cannot_be_shown_are_an_error(run, settings, bench):
     service = bench.start(settings).wait_until_ready()
     bench.produce([Written(b"{"), Written(b"{")])
     bench.wait_for_outcomes(2, service=service)

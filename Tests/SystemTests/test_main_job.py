@@ -1,4 +1,4 @@
-"""The main job: every example event gets the one outcome that it should, and APNs what it should."""
+"""The main job: every example event gets its expected outcome, and APNs the expected request."""
 
 import collections
 import json
@@ -42,7 +42,7 @@ def topic_of(event):
 
 
 class Run:
-    """What the world looked like after all examples went through."""
+    """The topics and the simulator's log after all examples."""
 
     def __init__(self, bench, simulator):
         self.examples = read_examples()
@@ -58,7 +58,7 @@ class Run:
         service.drain()
         self.settled = bench.kafka.committed(bench.group, bench.topics.source)
         self.ends = bench.kafka.ends(bench.topics.source)
-        # Read only now: a second outcome for an event would be among them.
+        # Read only now, to find a second outcome for an event.
         self.outcomes = outcomes_of(bench.kafka, bench.topics)
         self.by_position = {position_of(outcome): outcome for _, outcome in self.outcomes}
         self.requests = simulator.requests()
@@ -72,7 +72,7 @@ def run(broker, simulators, benches):
 
 
 @pytest.mark.core
-def test_every_example_ends_as_it_should(run):
+def test_every_example_ends_as_expected(run):
     assert_exactly_one_outcome_each(run)
     assert_outcomes_as_expected(run)
     assert_outcomes_fit_their_schema(run)
@@ -171,7 +171,7 @@ def assert_dead_letters_are_the_records(run):
     assert collections.Counter((m.key(), m.value()) for m in run.dead_letters) == wanted
 
 
-def test_a_record_that_arrives_while_it_runs_is_delivered(broker, simulators, benches):
+def test_a_record_that_arrives_at_runtime_is_delivered(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     service = bench.run(simulator)
     event = new_event()
@@ -186,7 +186,7 @@ def test_a_record_that_arrives_while_it_runs_is_delivered(broker, simulators, be
     service.drain()
 
 
-def test_device_tokens_never_reach_log_or_metrics(broker, simulators, benches):
+def test_log_and_metrics_never_contain_device_tokens(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     service = bench.run(simulator, log={"level": "debug"})
     examples = read_examples()

@@ -1,4 +1,4 @@
-"""The metrics of a busy service, read by programs that are not ours."""
+"""The metrics of a busy service, read by independent programs."""
 
 import dataclasses
 import http.client
@@ -16,9 +16,9 @@ OPENMETRICS = "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;versi
 SCENARIO = {"default": {"is": "flaky", "steps": ["TooManyRequests"]}}
 # Nobody listens there.
 NOWHERE = "https://127.0.0.1:1"
-# Whatever a peer or a producer made up must stay out of every label.
+# Text made up by a peer or a producer must never be in a label.
 HOSTILE = 'hostile"label\n'
-# Beside what every process has, with two topics, two routes and one credential.
+# Besides the samples that every process has; with two topics, two routes and one credential.
 MAX_SAMPLES = 1000
 
 
@@ -71,7 +71,7 @@ def busy(bench, simulators):
     strange = [record(new_event(push_type=HOSTILE)), record(new_event(bundle_id=HOSTILE))]
     bench.produce(events + strange + [record(new_event(bundle_id="org.nobody"))])
     bench.wait_for_outcomes(63, service=service)
-    # Statistics, and so the lag, come every five seconds.
+    # Statistics, and so the lag, update every five seconds.
     eventually(
         lambda: "heliograph_kafka_consumer_lag_records{" in page(service)[1],
         20,
@@ -81,7 +81,7 @@ def busy(bench, simulators):
     service.drain()
 
 
-def test_promtool_finds_nothing_to_say(busy):
+def test_promtool_reports_no_problem(busy):
     kind, text = page(busy)
     assert kind == "text/plain; version=0.0.4; charset=utf-8"
     told = subprocess.run(
@@ -90,7 +90,7 @@ def test_promtool_finds_nothing_to_say(busy):
     assert (told.returncode, told.stdout, told.stderr) == (0, "", ""), told
 
 
-def test_both_formats_are_read_strictly_and_say_the_same(busy):
+def test_strict_parsers_read_the_same_from_both_formats(busy):
     kind, text = page(busy, OPENMETRICS)
     assert kind == "application/openmetrics-text; version=1.0.0; charset=utf-8"
     assert text.endswith("# EOF\n")
@@ -105,7 +105,7 @@ def test_both_formats_are_read_strictly_and_say_the_same(busy):
 
 
 @pytest.mark.core
-def test_a_busy_service_shows_what_it_did(busy, bench):
+def test_metrics_show_the_work_of_a_busy_service(busy, bench):
     found = samples(prometheus(page(busy)[1]))
     source = bench.topics.source
     assert value(found, "events_consumed_total", topic=source, framing="plain") == 63
@@ -141,7 +141,7 @@ def test_a_busy_service_shows_what_it_did(busy, bench):
     assert found["process_resident_memory_bytes", ()] > 1 << 20
 
 
-def test_the_lag_falls_to_nothing(busy, bench):
+def test_the_lag_falls_to_zero(busy, bench):
     bench.wait_until_settled(service=busy)
     eventually(
         lambda: value(samples(prometheus(page(busy)[1])), "kafka_consumer_lag_records") == 0,
@@ -151,7 +151,7 @@ def test_the_lag_falls_to_nothing(busy, bench):
 
 
 def test_the_lag_in_seconds_is_the_age_of_the_oldest_record(bench, simulators):
-    """By its time in Kafka: it was there before the service was."""
+    """Measured from its timestamp in Kafka: it was written before the service started."""
     settings = bench.configuration(simulators(), apns={"endpoints": {"production": NOWHERE}})
     hundred_seconds_ago = int(time.time() * 1000) - 100_000
     bench.produce(
@@ -171,7 +171,7 @@ def test_the_lag_in_seconds_is_the_age_of_the_oldest_record(bench, simulators):
     service.child.kill()
 
 
-def test_labels_come_from_closed_lists(busy, bench):
+def test_labels_have_values_from_closed_lists(busy, bench):
     before = samples(prometheus(page(busy)[1]))
     strange = [
         record(new_event(bundle_id=f"com.example.made-up-{number}", push_type=f"kind-{number}"))

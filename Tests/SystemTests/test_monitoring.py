@@ -1,4 +1,4 @@
-"""Metrics, alerts, dashboard and docs/operations.md speak of the same things."""
+"""Metrics, alerts, dashboard and docs/operations.md agree."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ DASHBOARD = ROOT / "helm" / "heliograph" / "files" / "dashboard.json"
 ALERT_TESTS = ROOT / "Tests" / "Alerts" / "alerts.yaml"
 OPERATIONS = ROOT / "docs" / "operations.md"
 LOG_KEYS = ROOT / "Sources" / "Telemetry" / "LogKey.swift"
-# What follows a histogram's name.
+# The suffixes of a histogram's samples.
 SUFFIX = re.compile(r"_(bucket|sum|count)$")
 
 
@@ -39,7 +39,7 @@ def panels():
 
 
 def queries():
-    """The dashboard's expressions, with what Grafana puts in for its variables."""
+    """The dashboard's expressions with values for Grafana's variables."""
     for panel in panels():
         for target in panel["targets"]:
             yield target["expr"].replace("$__rate_interval", "1m").replace("$__range", "1h")
@@ -65,7 +65,7 @@ def promtool(*arguments):
 
 
 def section(title):
-    """The text of a section of docs/operations.md, its own sections included."""
+    """The text of a section of docs/operations.md, including its subsections."""
     text = OPERATIONS.read_text()
     return re.search(rf"(?ms)^## {title}\n(.*?)(?=^## |\Z)", text)[1]
 
@@ -81,7 +81,7 @@ def test_rules_are_valid():
 
 
 @pytest.mark.takes(20)
-def test_every_alert_fires_and_keeps_silent():
+def test_every_alert_fires_and_stays_silent_as_its_tests_say():
     code, told = promtool("test", "rules", ALERT_TESTS)
     assert code == 0, told
 
@@ -90,16 +90,16 @@ def test_every_alert_has_a_test():
     tested = {}
     for case in yaml.load(ALERT_TESTS.read_text(), yaml.CSafeLoader)["tests"]:
         for check in case["promql_expr_test"]:
-            # Without one it is of a recording rule.
+            # An entry without an alert name tests a recording rule.
             for name in re.findall(r'alertname="(\w+)"', check["expr"]):
                 tested.setdefault(name, []).append(bool(check.get("exp_samples")))
     assert set(tested) == {rule["alert"] for rule in alerts()}
     for name, fires in tested.items():
-        assert set(fires) == {True, False}, f"{name} is shown only firing or only silent"
+        assert set(fires) == {True, False}, f"{name} is tested only firing or only silent"
 
 
 @pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert["alert"])
-def test_alert_tells_what_to_do(alert):
+def test_every_alert_says_what_to_do(alert):
     assert alert["labels"]["severity"] in ("critical", "warning", "info")
     notes = alert["annotations"]
     assert set(notes) == {"summary", "description", "runbook_url"}
@@ -119,11 +119,11 @@ def test_only_alerts_have_sections():
     assert re.findall(r"(?m)^### (\w+)$", section("Alerts")) == [rule["alert"] for rule in alerts()]
 
 
-def test_what_silences_what_names_alerts():
-    """Each name or pattern of the advice is of alerts that there are, and none silences itself."""
+def test_inhibition_rules_name_existing_alerts():
+    """Each name or pattern of the advice matches existing alerts, and no alert inhibits itself."""
     [text] = re.findall(r"(?s)```yaml\n(inhibit_rules:.+?)```", section("Service levels"))
     names = {rule["alert"] for rule in alerts()}
-    # An alert of all processes together has the labels by which it sums; one of a process has others.
+    # An alert over all processes has only the labels of its sum; one about a process has more.
     kept = {
         rule["alert"]: set(re.findall(r"\w+", " ".join(re.findall(r"by \(([^)]*)\)", rule["expr"]))))
         for rule in alerts()
@@ -145,19 +145,19 @@ def test_what_silences_what_names_alerts():
         assert causes and consequences and not causes & consequences, rule
         assert rule["equal"][:2] == ["namespace", "job"]
         for name in causes | consequences:
-            # Where both lack a label, Alertmanager takes it for equal.
+            # Alertmanager treats labels that both alerts lack as equal.
             assert set(rule["equal"][2:]) <= kept[name], (name, rule["equal"])
 
 
 def test_trouble_with_one_part_hides_no_other_part():
-    """Of one process, HeliographDegraded sums up many parts: no alert about one of them silences it."""
+    """HeliographDegraded covers many parts of a process, so an alert about one part must not inhibit it."""
     [text] = re.findall(r"(?s)```yaml\n(inhibit_rules:.+?)```", section("Service levels"))
     for rule in yaml.safe_load(text)["inhibit_rules"]:
         if "HeliographAbsent" not in str(rule["source_matchers"]):
             assert "HeliographDegraded" not in str(rule["target_matchers"]), rule
 
 
-def test_links_within_operations_lead_somewhere():
+def test_links_within_operations_resolve():
     text = OPERATIONS.read_text()
     titles = re.findall(r"(?m)^#+ (.+)$", text)
     anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
@@ -173,22 +173,22 @@ def test_every_log_key_is_explained():
     assert not missing
 
 
-def test_quoted_log_lines_are_written():
-    """A code span of words that is not a command is a line of the log."""
+def test_quoted_log_messages_exist():
+    """A code span of words that is not a command is a log message."""
     pages = [OPERATIONS, *(ROOT / "docs" / "how-to").glob("*.md")]
     text = "\n".join(page.read_text() for page in pages)
     spans = re.findall(r"`([A-Za-z]+(?: (?!NAME\b)[A-Za-z,:;']+)+)`", text)
     commands = ("heliograph", "kubectl", "docker", "helm")
     quoted = [span for span in spans if not span.startswith(commands)]
     sources = "\n".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift"))
-    # A long message is written in pieces.
+    # A long message consists of several literals.
     written = re.sub(r'"\s*\+\s*"|\\\n\s*', "", sources)
     assert len(quoted) > 5
     assert not [line for line in quoted if line not in written]
 
 
-def test_quoted_panels_are_on_the_dashboard():
-    """What the runbook quotes with a capital letter is a panel's title, or said by the programs."""
+def test_quoted_panels_exist():
+    """Capitalized quotes in the runbook are panel titles, or texts of the programs."""
     text = re.sub(r"(?ms)^ *```.*?^ *```|`[^`]*`", "", section("First steps") + section("Alerts"))
     quoted = set(re.findall(r'"([A-Z][^"]*)"', re.sub(r"\s+", " ", text)))
     titles = {panel["title"] for panel in panels()}
@@ -220,7 +220,7 @@ def test_dashboard_panels_are_complete():
             assert source["uid"] == "${datasource}", title
 
 
-def test_each_query_is_of_what_was_chosen():
+def test_each_query_is_limited_to_the_selection():
     """A metric without a cluster has an empty one, which `.*` matches."""
     for text in queries():
         selectors = re.findall(r"\b(?:heliograph|process)_[a-z0-9_]+(\{[^}]*\})?", text)
@@ -243,8 +243,8 @@ def test_dashboard_panels_do_not_overlap():
 
 
 @pytest.mark.core
-def test_metrics_of_a_running_service(broker, simulators, benches):
-    """What alerts, dashboard and docs name is what a service exposes, and all of it is told."""
+def test_metrics_of_a_running_service_match_alerts_dashboard_and_docs(broker, simulators, benches):
+    """A service exposes every metric that alerts, dashboard and docs name, and the docs name all of them."""
     bench = benches(broker)
     service = bench.run(simulators())
     status, text = service.fetch("/metrics")
@@ -252,7 +252,7 @@ def test_metrics_of_a_running_service(broker, simulators, benches):
     exposed = {m[1]: m[2] for m in re.finditer(r"(?m)^# TYPE (\S+) (\S+)$", text)}
     used = {name if name in exposed else SUFFIX.sub("", name) for name in used_names()}
     assert used <= set(exposed), "used, but not exposed"
-    # A bound that no histogram has counts nothing, and says nothing.
+    # A `le` value that the histogram does not have selects nothing, without an error.
     bounds = re.findall(r'(\w+_bucket)\{le=~"([^"]+)"', "\n".join([*queries(), *rule_texts()]))
     assert bounds
     for name, pattern in set(bounds):
@@ -264,14 +264,14 @@ def test_metrics_of_a_running_service(broker, simulators, benches):
     assert kinds == exposed
 
 
-# Of a service without dead letters, retry topics, GOAWAY and certificates these show nothing.
+# These are empty for a service without dead letters, retry topics, GOAWAY and certificates.
 QUIET_PANELS = {"Dead letters", "Certificates expire in"}
 QUIET_WORDS = ("heliograph_apns_goaway_total", 'round="later"')
 
 
 @contextlib.contextmanager
 def prometheus(folder, service):
-    """A Prometheus that scrapes the service; asks its API."""
+    """A Prometheus that scrapes the service; yields a function that queries its API."""
     targets = [{"targets": [f"127.0.0.1:{service.port}"]}]
     settings = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
@@ -300,7 +300,7 @@ def prometheus(folder, service):
 
 @pytest.mark.takes(10)
 def test_prometheus_evaluates_rules_and_dashboard(broker, simulators, benches, tmp_path):
-    """With real numbers: no rule fails, no alert fires, every panel shows something."""
+    """With real numbers: no rule fails, no alert fires, every panel has data."""
     bench = benches(broker)
     service = bench.run(simulators())
     load = ["load", "--bootstrap-servers", broker.bootstrap_servers, "--topic", bench.topics.source]

@@ -1,4 +1,4 @@
-"""A peer on Python's h2 that answers as APNs should not, or goes away: what is said and done."""
+"""A peer on Python's h2 that answers as APNs should not, or goes away: how it is reported and handled."""
 
 import datetime
 import email.utils
@@ -72,7 +72,7 @@ def push(command):
 
 
 def numbered(number):
-    """A device token that tells the peer which answer it is to get."""
+    """A device token that tells the peer which answer to give."""
     return f"{number:04x}" + "5e" * 30
 
 
@@ -99,7 +99,7 @@ def metric(service, series):
 
 
 @pytest.mark.core
-def test_push_says_what_run_decides(bench, peer, push):
+def test_push_agrees_with_the_service(bench, peer, push):
     def script(connection, request):
         status, reason = ANSWERS[number_of(request)]
         connection.answer(request, status, error_body(reason) if reason else b"")
@@ -125,7 +125,7 @@ def test_push_says_what_run_decides(bench, peer, push):
 
 
 @pytest.mark.parametrize("seconds, words", [(3660, "behind"), (-3660, "ahead of"), (0, None)])
-def test_a_wrong_clock_is_named_before_key_and_team(bench, peer, command, push, seconds, words):
+def test_a_wrong_clock_is_reported_before_key_and_team(bench, peer, command, push, seconds, words):
     def script(connection, request):
         now = datetime.datetime.now(datetime.timezone.utc)
         date = email.utils.format_datetime(now + datetime.timedelta(seconds=seconds), usegmt=True)
@@ -176,8 +176,8 @@ def steering_in(text):
         ("channels read", error_body(STEERING)),
     ],
 )
-def test_no_peer_steers_the_terminal(peer, command, push, words, answer):
-    """By a body, a header field, or a GOAWAY's text."""
+def test_no_peer_can_control_the_terminal(peer, command, push, words, answer):
+    """With a body, a header field, or the text of a GOAWAY."""
 
     def script(connection, request):
         fields = {"x-odd": "a\x9b2J\u202e", "x-long": "x" * 8_000}
@@ -199,7 +199,7 @@ def test_no_peer_steers_the_terminal(peer, command, push, words, answer):
         assert json.loads(out)["channels"] == json.loads(LISTED)["channels"]
 
 
-def test_no_reason_steers_who_asks_whether_the_service_is_ready(bench, peer):
+def test_no_reason_puts_control_characters_into_readiness(bench, peer):
     server = peer(always(403, error_body(STEERING)))
     bench.produce([record(new_event())])
     service = bench.start(bench.configuration(server))
@@ -210,7 +210,7 @@ def test_no_reason_steers_who_asks_whether_the_service_is_ready(bench, peer):
 
 
 @pytest.mark.core
-def test_a_goaway_before_settings_tells_its_reason_and_parks(bench, peer, push):
+def test_the_reason_of_a_goaway_before_settings_parks_the_credential(bench, peer, push):
     server = peer()
     server.farewell = error_body("BadCertificateEnvironment")
     code, out, err = push(server)
@@ -234,8 +234,8 @@ def test_a_goaway_before_settings_tells_its_reason_and_parks(bench, peer, push):
     assert metric(service, reason) == 1
 
 
-def test_a_goaway_is_told_in_one_line_with_its_reason(bench, peer):
-    """One that condemns the credential, and what a proxy says."""
+def test_a_goaway_takes_one_log_line_with_its_reason(bench, peer):
+    """One that rejects the credential, and one with a proxy's text."""
 
     def script(connection, request):
         debug = server.debug.pop(0) if server.debug else None
@@ -243,7 +243,7 @@ def test_a_goaway_is_told_in_one_line_with_its_reason(bench, peer):
             connection.answer(request)
             return
         connection.send_goaway(0, debug[0], debug[1])
-        # As APNs does: a second one, empty, and then the end.
+        # As APNs does: a second, empty GOAWAY, then the close.
         connection.send_goaway(0)
         connection.close()
 
@@ -260,7 +260,7 @@ def test_a_goaway_is_told_in_one_line_with_its_reason(bench, peer):
     assert not service.log_lines(LOST)
 
 
-def test_a_malformed_answer_is_no_reset_of_apns(bench, peer, push):
+def test_a_malformed_answer_is_not_reported_as_a_reset(bench, peer, push):
     count = 0
 
     def script(connection, request):
@@ -284,7 +284,7 @@ def test_a_malformed_answer_is_no_reset_of_apns(bench, peer, push):
     assert (line["credential"], line["environment"]) == ("example", "production")
 
 
-def test_a_time_that_is_none_is_left_out_and_counted(bench, peer):
+def test_an_invalid_time_is_left_out_and_counted(bench, peer):
     now = int(datetime.datetime.now().timestamp() * 1000)
     times = [
         SINCE, now, now + DAY // 2, 1_230_768_000_000,
@@ -301,12 +301,12 @@ def test_a_time_that_is_none_is_left_out_and_counted(bench, peer):
     bench.wait_for_outcomes(len(times), service=service)
     outcomes = outcomes_by_number(bench)
     told = [outcomes[number].get("unregistered_at") for number in range(len(times))]
-    # Nothing is dead from tomorrow on: the present counts.
+    # A time in the future is invalid, so the current time counts.
     assert now <= told[2] < now + DAY // 2
     told[2] = times[2]
     assert told == times[:4] + [None] * (len(times) - 4)
     assert {outcome["outcome"] for outcome in outcomes.values()} == {"unregistered"}
-    # Null is no time, and nothing that anybody could have meant.
+    # Null means no time, and is not an error.
     counted = len(times) - 5
     series = "heliograph_apns_implausible_times_total"
     eventually(lambda: metric(service, series) == counted, 10, service.child.told)

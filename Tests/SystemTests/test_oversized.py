@@ -1,4 +1,4 @@
-"""Records that Kafka refuses for their size, and a full queue: nothing is lost or repeated."""
+"""Records that are too large for Kafka, and a full queue: nothing is lost or repeated."""
 
 import collections
 import json
@@ -11,7 +11,7 @@ from harness.retries import create_retry_topics, retrying
 from harness.service import position_of
 
 LIMIT = 1500
-# With what the service says of the event beside it, larger than the limit.
+# With the service's headers for the event, it exceeds the limit.
 FILLER = "x" * LIMIT
 BUSY = "b5b5"
 SCENARIO = {"rules": [{"prefix": BUSY, "is": "TooManyRequests"}]}
@@ -25,7 +25,7 @@ def bed(request, broker, simulators, benches):
 
 
 class Bed:
-    """A service whose own records may have so many bytes."""
+    """A service whose own records have a size limit."""
 
     def __init__(self, bench, simulator, is_transactional):
         self.bench = bench
@@ -67,7 +67,7 @@ def busy_event(**fields):
     return {**event, "device_token": BUSY + event["device_token"][4:]}
 
 
-def test_what_is_too_large_is_told_by_a_shorter_outcome(bed):
+def test_an_outcome_that_is_too_large_is_shortened(bed):
     spacious = record(new_event(metadata={"campaign": FILLER}))
     hopeless = record(busy_event(payload={"aps": {"alert": "x"}, "filler": FILLER}))
     unreadable = Written(FILLER.encode(), key=b"unreadable", headers=HEADERS)
@@ -88,7 +88,7 @@ def test_what_is_too_large_is_told_by_a_shorter_outcome(bed):
         "accepted",
     ]
     assert [outcome.get("metadata") for _, outcome in found] == [None] * 4 + [{"campaign": "spring"}]
-    # A token is the key of an outcome that is short as well.
+    # The key of a shortened outcome still has the token.
     assert [message.key() for message, _ in found] == [place.key for place in written]
     [letter] = bed.dead_letters
     assert (letter.key(), letter.value()) == (b"small", b"{")
@@ -115,13 +115,13 @@ def test_a_retry_record_that_is_too_large_ends_the_event(bed):
 
 
 def unreadable_with_key(key_bytes):
-    """Its outcome tells of the key and of five violations, its dead letter of the key alone."""
+    """Its outcome has the key and five violations, its dead letter only the key."""
     event = new_event(device_token=None, **{f"unknown{number}": 1 for number in range(5)})
     return Written(encoded(event), key=b"k" * key_bytes, headers=HEADERS)
 
 
-def test_a_dead_letter_is_whole_or_is_not_written(bed):
-    """Also where only the outcome is shortened for its size."""
+def test_a_dead_letter_is_complete_or_not_written(bed):
+    """Also if only the outcome is too large."""
     limit = 4 * LIMIT
     sizes = range(limit // 8, limit, limit // 40)
     written = bed.bench.produce([unreadable_with_key(size) for size in sizes])
@@ -133,19 +133,19 @@ def test_a_dead_letter_is_whole_or_is_not_written(bed):
     shortened = {len(p.key) for p in written if outcomes[p.position][0].key() is None}
     letters = {len(letter.key() or b""): letter for letter in bed.dead_letters}
     keys = {len(place.key): place for place in written}
-    assert letters.keys() < keys.keys(), "the largest does not fit, and none has another key"
+    assert letters.keys() < keys.keys(), "the largest must not fit, and keys stay the same"
     for size, letter in letters.items():
         assert (letter.key(), letter.value()) == (keys[size].key, keys[size].value)
         own = [h for h in letter.headers() if not h[0].startswith("__connect.errors.")]
         assert own == list(HEADERS)
-        assert len(letter.headers()) > len(HEADERS), "it says what is wrong"
-    assert shortened & letters.keys(), "nowhere was only the outcome too large"
+        assert len(letter.headers()) > len(HEADERS), "the error headers are missing"
+    assert shortened & letters.keys(), "no case in which only the outcome was too large"
     assert keys.keys() - shortened, "every outcome was too large"
     assert service.count(DROPPED) == len(keys) - len(letters)
 
 
 def test_a_full_queue_loses_and_repeats_nothing(bed):
-    """It holds one record: each event that ends with two finds it full."""
+    """The queue holds one record, so each event that writes two finds it full."""
     bad = [Written(b"{", key=b"bad %d" % number) for number in range(200)]
     written = bed.bench.produce([one for pair in zip(records(200), bad) for one in pair])
     properties = {"producer.queue.buffering.max.messages": 1, "producer.linger.ms": 0}

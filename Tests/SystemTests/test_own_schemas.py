@@ -1,4 +1,4 @@
-"""Operators' own schemas: bound by source and bundle ID, taken anew when they change."""
+"""Operators' own schemas: selected by source and bundle ID, reloaded when they change."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def settings(directory, **bound):
 
 
 @pytest.mark.core
-def test_schemas_by_source_and_by_app(broker, simulators, benches, tmp_path):
+def test_schemas_apply_by_source_and_by_app(broker, simulators, benches, tmp_path):
     bench, simulator = benches(broker), simulators()
     directory = ConfigMap(tmp_path / "schemas").publish(
         {
@@ -124,7 +124,7 @@ def test_schemas_by_source_and_by_app(broker, simulators, benches, tmp_path):
     service.drain()
 
 
-def test_a_schema_may_refer_to_the_files_beside_it(broker, simulators, benches, tmp_path):
+def test_a_schema_can_refer_to_files_next_to_it(broker, simulators, benches, tmp_path):
     bench, simulator = benches(broker), simulators()
     story = {"type": "object", "properties": {"url": {"type": "string", "format": "uri"}}}
     directory = ConfigMap(tmp_path / "a folder").publish(
@@ -150,14 +150,14 @@ def test_a_schema_may_refer_to_the_files_beside_it(broker, simulators, benches, 
     service.drain()
 
 
-def test_a_change_is_taken_without_a_restart(broker, simulators, benches, tmp_path):
+def test_a_change_is_loaded_without_a_restart(broker, simulators, benches, tmp_path):
     bench, simulator = benches(broker), simulators()
     directory = ConfigMap(tmp_path / "schemas").publish({"news.json": requiring("a")})
     service = bench.run(simulator, **settings(directory.path, **{APP_NEWS: "news"}))
     count = 0
 
     def both():
-        """What becomes of an event with `a` and of one with `b`."""
+        """The outcomes of an event with `a` and of one with `b`."""
         nonlocal count
         with_a, with_b = event(a=1), event(b=1)
         bench.produce([record(with_a), record(with_b)])
@@ -171,7 +171,7 @@ def test_a_change_is_taken_without_a_restart(broker, simulators, benches, tmp_pa
     assert both() == (ACCEPTED, INVALID)
 
     directory.publish({"news.json": requiring("b")})
-    eventually(lambda: reloads(service, "ok") == 1, 20, "the new schema to be taken")
+    eventually(lambda: reloads(service, "ok") == 1, 20, "the new schema to be loaded")
     assert metric(service, "schemas_last_load_timestamp_seconds") >= loaded_at
     assert both() == (INVALID, ACCEPTED)
 
@@ -182,7 +182,7 @@ def test_a_change_is_taken_without_a_restart(broker, simulators, benches, tmp_pa
     assert both() == (INVALID, ACCEPTED)
 
     directory.publish({"news.json": requiring("a")})
-    eventually(lambda: reloads(service, "ok") == 2, 20, "the good schema to be taken")
+    eventually(lambda: reloads(service, "ok") == 2, 20, "the good schema to be loaded")
     assert not service.warnings()
     assert both() == (ACCEPTED, INVALID)
     assert len(service.log_lines("schemas reloaded")) == 2
@@ -203,7 +203,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("command", ["run", "check"])
-def test_a_bad_schema_at_the_start_is_told(
+def test_a_bad_schema_fails_the_start(
     broker, simulators, benches, tmp_path, name, command
 ):
     files, message = BAD[name]

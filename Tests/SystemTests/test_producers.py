@@ -1,4 +1,4 @@
-"""examples/producers: what each language's example makes is what it should, and valid."""
+"""examples/producers: the example in each language writes the expected, valid event."""
 
 import datetime
 import json
@@ -24,7 +24,7 @@ COMMON = {
     "occurred_at": "now",
     "metadata": {"tenant": "a"},
 }
-# What every example makes: topic, key, event.
+# The expected record of every example: topic, key, event.
 EXPECTED = [
     ("notifications", DEVICE, {
         "id": "order-4711-shipped",
@@ -81,7 +81,7 @@ SCHEMAS = {"notifications": "notification-event.v1", "broadcasts": "broadcast-ev
 def tool(name):
     path = shutil.which(name)
     if path is None:
-        pytest.skip(f"{name} is not here, so this example is NOT checked")
+        pytest.skip(f"{name} is not installed, so this example is NOT checked")
     return path
 
 
@@ -94,7 +94,7 @@ def run(*command, folder=None, **environment):
     return ended.stdout.decode()
 
 
-# The command of each language's example, and what has to be done before.
+# The command of each language's example, and its preparation.
 
 
 def python(folder):
@@ -102,7 +102,7 @@ def python(folder):
 
 
 def java_libraries():
-    """The jars that pom.xml names, out of Apache Kafka's."""
+    """The jars that pom.xml names, taken from Apache Kafka's."""
     if kafka_home() is None:
         pytest.skip("KAFKA_HOME names no Apache Kafka, so the example in Java is NOT checked")
     pom = xml.etree.ElementTree.parse(PRODUCERS / "java" / "pom.xml")
@@ -111,7 +111,7 @@ def java_libraries():
     for dependency in pom.iterfind(".//m:dependency", space):
         name, version = (dependency.findtext(f"m:{k}", "", space) for k in ("artifactId", "version"))
         jars.append(kafka_home() / "libs" / f"{name}-{version}.jar")
-        # What Maven would add by itself.
+        # Maven would add these itself.
         if name == "jackson-databind":
             jars += [kafka_home() / "libs" / f"jackson-{n}-{version}.jar" for n in ("core", "annotations")]
     if not all(jar.exists() for jar in jars):
@@ -140,7 +140,7 @@ def swift(folder):
 def go(folder):
     program = folder / "producer"
     caches = {"GOCACHE": str(folder / "cache"), "GOPATH": str(folder / "path")}
-    # Nothing is fetched: the example needs the standard library only.
+    # Nothing is downloaded: the example needs only the standard library.
     alone = {**caches, "GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local"}
     source = PRODUCERS / "go"
     assert run(tool("gofmt"), "-l", source) == "", "gofmt would change these"
@@ -160,7 +160,7 @@ LANGUAGES = {f.__name__: f for f in (python, java, swift, go, typescript)}
 
 @pytest.mark.takes(20)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_example_makes_the_expected_events(language, tmp_path):
+def test_the_example_writes_the_expected_event(language, tmp_path):
     printed = run(*LANGUAGES[language](tmp_path))
     rows = [line.split("\t") for line in printed.splitlines()]
     assert [(topic, key, understood(value)) for topic, key, value in rows] == EXPECTED
@@ -176,16 +176,16 @@ def understood(value):
     event = json.loads(value)
     now = datetime.datetime.now(datetime.timezone.utc)
     if "occurred_at" in event:
-        # Go writes nanoseconds, of which Python reads six digits.
+        # Go writes nanoseconds; Python parses six digits.
         text = re.sub(r"(\.\d{6})\d+", r"\1", event["occurred_at"]).replace("Z", "+00:00")
         age = now - datetime.datetime.fromisoformat(text)
         if abs(age) < datetime.timedelta(hours=1):
             event["occurred_at"] = "now"
-    # An example that has expired shows a newcomer a failure.
+    # An example event that has expired would fail for a newcomer.
     hours = (event.get("expiration", 0) - now.timestamp()) / 3600
     if 23 < hours < 25:
         event["expiration"] = "a day from now"
-    # A UUID in either case is the same.
+    # The case of a UUID does not matter.
     return {name: value.lower() if value == IDENTIFIER.upper() else value
             for name, value in event.items()}
 
@@ -200,8 +200,8 @@ def assert_heliograph_takes(topic, values):
     assert len(ended.stdout.splitlines()) == len(values)
 
 
-def test_examples_show_every_field():
-    """So a field that the schemas get has to be given to each language's types."""
+def test_the_examples_show_every_field():
+    """So a new field of the schemas must be added to each language's types."""
     for topic, name in SCHEMAS.items():
         shown = {field for there, _, event in EXPECTED for field in event if there == topic}
         schema = json.loads((contracts.SCHEMAS / f"{name}.schema.json").read_text())
@@ -209,8 +209,8 @@ def test_examples_show_every_field():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_types_know_every_value(language):
-    """Of the fields that have a list of them."""
+def test_the_types_know_every_value(language):
+    """For fields with a closed list of values."""
     schema = json.loads((contracts.SCHEMAS / "notification-event.v1.schema.json").read_text())
     sources = [path for path in (PRODUCERS / language).rglob("*") if path.suffix in
                (".py", ".java", ".swift", ".go", ".ts")]
@@ -222,7 +222,7 @@ def test_types_know_every_value(language):
 
 @pytest.mark.takes(20)
 @pytest.mark.parametrize("language", ["python", "java"])
-def test_example_sends_to_kafka(language, empty_broker, tmp_path):
+def test_the_example_writes_to_kafka(language, empty_broker, tmp_path):
     command = LANGUAGES[language](tmp_path)
     for topic in SCHEMAS:
         empty_broker.create(topic, 4)
@@ -232,12 +232,12 @@ def test_example_sends_to_kafka(language, empty_broker, tmp_path):
         written = {m.key().decode() + understood(m.value())["id"]: understood(m.value()) for m in found}
         expected = {key + event["id"]: event for there, key, event in EXPECTED if there == topic}
         assert written == expected and len(found) == len(expected)
-        # Java's partitioner and librdkafka's differ unless they are told not to.
+        # By default, the partitioners of Java and librdkafka differ.
         assert {m.partition() for m in found} == {murmur2(m.key()) % 4 for m in found}
 
 
 def murmur2(data):
-    """As Kafka's `Utils.murmur2`, made positive."""
+    """Kafka's `Utils.murmur2`, made positive."""
     mask, seed, m = 0xFFFFFFFF, 0x9747B28C, 0x5BD1E995
     h = (seed ^ len(data)) & mask
     whole = len(data) // 4 * 4

@@ -1,4 +1,4 @@
-"""One provider token for all who have the key, seen by servers that are not ours."""
+"""All holders of a key send the same provider token, seen by independent servers."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ TOKEN = "a11ce000" + "5e" * 28
 
 
 def rfc_6979(key_file, signed):
-    """The signature that OpenSSL makes from 3.2 on, as JSON Web Tokens have it."""
+    """The deterministic signature that OpenSSL 3.2 and newer makes, encoded as in a JWT."""
     with open(key_file, "rb") as file:
         key = serialization.load_pem_private_key(file.read(), None)
     der = key.sign(signed, ec.ECDSA(hashes.SHA256(), deterministic_signing=True))
@@ -43,7 +43,7 @@ def test_processes_and_commands_with_one_key_send_the_same_token(broker, benches
         run_command(tmp_path, settings, *arguments)
     assert len(server.requests) == 5
     tokens = {request["authorization"].removeprefix("bearer ") for request in server.requests}
-    # A new slot may have begun in between; of each there is one token.
+    # A new time slot may begin in between; each slot has one token.
     issue_times = sorted(map(issue_time, tokens))
     assert [second - first for first, second in zip(issue_times, issue_times[1:])] in ([], [1800])
     for token in tokens:
@@ -52,7 +52,7 @@ def test_processes_and_commands_with_one_key_send_the_same_token(broker, benches
         assert signature == rfc_6979(server.ready["key_file"], signed.encode())
 
 
-def test_restarts_and_commands_are_one_token_for_a_strict_apns(
+def test_restarts_and_commands_use_one_token_with_a_strict_apns(
     broker, benches, simulators, tmp_path
 ):
     simulator = simulators({"strictness": {"token_updates": "key"}})

@@ -1,4 +1,4 @@
-"""`heliograph push`: one notification by hand, and everything that can be told about it."""
+"""`heliograph push` sends one notification and shows the full exchange."""
 
 import subprocess
 
@@ -39,7 +39,7 @@ def push(broker, benches, simulator, tmp_path):
 
 
 @pytest.mark.core
-def test_it_tells_what_went_out_and_came_back(push, simulator):
+def test_push_shows_request_and_answer(push, simulator):
     done = push("--token", TOKEN, "--bundle-id", APP, "--alert", "Hello, “you”")
     said = done.stdout.decode()
     assert done.returncode == 0, (said, done.stderr)
@@ -58,8 +58,8 @@ def test_a_refusal_is_explained(push):
     assert "Token action: remove" in said
 
 
-def test_what_apns_says_with_its_settings_is_told(push, simulator):
-    """As it does to a certificate of the other environment: before any request."""
+def test_a_reason_sent_before_any_request_is_shown(push, simulator):
+    """As for a certificate of the other environment."""
     farewell = {"connections": [{"is": "goaway nothing BadCertificateEnvironment"}]}
     assert simulator.control("POST", "/scenario", farewell)[0] == 204
     done = push("--token", TOKEN, "--bundle-id", APP, "--alert", "Hello")
@@ -67,7 +67,7 @@ def test_what_apns_says_with_its_settings_is_told(push, simulator):
     assert "BadCertificateEnvironment" in done.stderr.decode()
 
 
-def test_an_event_is_sent_as_it_stands(push, simulator):
+def test_an_event_is_sent_unchanged(push, simulator):
     event = encoded(new_event(push_type="voip")).replace(b'"Number', b'  "Number')
     done = push("--event", "-", stdin=event)
     assert done.returncode == 0, done.stderr
@@ -98,7 +98,7 @@ def test_an_event_is_sent_as_it_stands(push, simulator):
         (["--event", "/nowhere"], 1, "/nowhere: cannot be read: No such file or directory"),
     ],
 )
-def test_what_cannot_be_sent_says_why(push, simulator, arguments, code, words):
+def test_input_that_cannot_be_sent_names_the_problem(push, simulator, arguments, code, words):
     done = push(*arguments)
     assert (done.returncode, simulator.requests()) == (code, [])
     assert words in done.stderr.decode()
@@ -118,14 +118,14 @@ ODD_EVENT = b'{"id":"1","device_token":"\xff"}'
         (["--payload", "{}", b"caf\xe9"], 64, "heliograph: argument 10: not UTF-8; encode it as UTF-8\n"),
     ],
 )
-def test_words_that_are_not_utf_8_are_not_mended(push, simulator, arguments, code, words):
+def test_arguments_that_are_not_utf_8_are_rejected(push, simulator, arguments, code, words):
     done = push("--token", TOKEN, "--bundle-id", APP, *arguments)
     assert (done.returncode, done.stdout, simulator.requests()) == (code, b"", [])
     assert words in done.stderr.decode()
 
 
 @pytest.mark.parametrize("place", ["-", "event.json"])
-def test_an_event_that_is_not_utf_8_says_where(push, simulator, tmp_path, place):
+def test_an_event_that_is_not_utf_8_names_the_byte(push, simulator, tmp_path, place):
     (tmp_path / "event.json").write_bytes(ODD_EVENT)
     done = push("--event", place if place == "-" else tmp_path / place, stdin=ODD_EVENT)
     assert (done.returncode, done.stdout, simulator.requests()) == (1, b"", [])
@@ -133,7 +133,7 @@ def test_an_event_that_is_not_utf_8_says_where(push, simulator, tmp_path, place)
     assert said in done.stderr.decode()
 
 
-def test_an_event_that_is_no_json_says_where(push, simulator):
+def test_an_event_that_is_not_json_names_the_byte(push, simulator):
     done = push("--event", "-", stdin=b'{"id":')
     assert (done.returncode, done.stdout, simulator.requests()) == (1, b"", [])
     assert f"MalformedEvent: not sent\nheliograph: the event: {NO_JSON} 6\n" in done.stderr.decode()

@@ -1,4 +1,4 @@
-"""A topic beside that of the results takes nothing, or not everything, in Apache Kafka."""
+"""An output topic other than the results topic accepts nothing, or not everything, in Apache Kafka."""
 
 import json
 
@@ -11,7 +11,7 @@ from harness.service import position_of
 
 pytestmark = pytest.mark.takes(60)
 IN_FLIGHT = 4000
-# More than the eighth that may wait.
+# More than the eighth of events that may wait.
 BAD = 1000
 DROPPED = "deadLetter record dropped: refused by its topic; only the outcome says so"
 
@@ -21,7 +21,7 @@ def positions(bench):
     return sorted(position_of(json.loads(message.value())) for message in told)
 
 
-def test_a_dead_letter_topic_that_is_gone_holds_up_only_what_needs_it(
+def test_a_deleted_dead_letter_topic_delays_only_events_that_need_it(
     apache, benches, simulators
 ):
     bench, simulator = benches(apache.kafka, 2), simulators({})
@@ -39,7 +39,7 @@ def test_a_dead_letter_topic_that_is_gone_holds_up_only_what_needs_it(
     good = bench.produce([record(new_event()) for _ in range(2 * IN_FLIGHT)], partition=1)
     wanted = {place.position for place in good}
     eventually(lambda: wanted <= set(positions(bench)), 60, service.child.told)
-    # The library looks for a topic that is gone for a while before it gives up.
+    # librdkafka looks for a missing topic for a while before it gives up.
     eventually(lambda: service.fetch("/ready")[0] == 503, 60, service.child.told)
 
     apache.kafka.create(bench.topics.dead_letters, 2)
@@ -49,8 +49,8 @@ def test_a_dead_letter_topic_that_is_gone_holds_up_only_what_needs_it(
     assert len(bench.kafka.read_committed(bench.topics.dead_letters)) == len(bad)
 
 
-def test_what_a_compacted_topic_refuses_costs_its_batch_nothing(apache, benches, simulators):
-    """Its records need a key."""
+def test_a_record_refused_by_a_compacted_topic_does_not_fail_its_batch(apache, benches, simulators):
+    """A compacted topic refuses records without a key."""
     bench, simulator = benches(apache.kafka, 1), simulators({})
     apache.kafka.configure(bench.topics.dead_letters, **{"cleanup.policy": "compact"})
     bad = [Written(b"{", key=b"%d" % n if n % 10 else None) for n in range(100)]

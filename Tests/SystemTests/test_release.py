@@ -1,4 +1,4 @@
-"""What a release is made of: version, pins, SBOMs, chart, workflows. No registry is asked."""
+"""The parts of a release: version, pins, SBOMs, chart, workflows. No registry is asked."""
 
 import base64
 import functools
@@ -22,7 +22,7 @@ from harness.processes import ROOT, built_binary
 SCRIPTS = ROOT / "scripts"
 TOOLS = pathlib.Path(sys.executable).parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-# As semver.org has it, without build metadata: the version is a tag of an image, too.
+# From semver.org, without build metadata, because the version is also an image tag.
 SEMVER = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
 AUTHOR = {
     f"GIT_{who}_{what}": value
@@ -40,7 +40,7 @@ def run(*command, code=0, **options):
 
 
 def module(name):
-    """A script of the project as a module."""
+    """Loads a script of the project as a module."""
     loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(SCRIPTS / name))
     made = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(made)
@@ -48,7 +48,7 @@ def module(name):
 
 
 class Repository:
-    """A copy of some files in a repository of its own."""
+    """A copy of some files in a separate repository."""
 
     def __init__(self, folder, *names):
         self.folder = folder
@@ -86,7 +86,7 @@ def test_versions_come_from_tags(tmp_path):
     commit = repository.git("rev-parse", "--short=8", "HEAD").strip()
     assert version() == f"0.1.0-dev.2.g{commit}"
     repository.git("tag", "v1.2.3")
-    # No release: what is tagged in another form.
+    # Tags of another form are not releases.
     repository.git("tag", "nightly")
     assert version() == "1.2.3"
     (tmp_path / "scripts" / "version").write_text((SCRIPTS / "version").read_text() + "# Changed.\n")
@@ -100,7 +100,7 @@ def test_versions_come_from_tags(tmp_path):
 
 
 @pytest.mark.parametrize(("said", "version"), [({"HELIOGRAPH_VERSION": "9.8.7-rc.1"}, "9.8.7-rc.1"), ({}, None)])
-def test_the_manifest_hands_the_version_to_the_compiler(said, version):
+def test_the_manifest_passes_the_version_to_the_compiler(said, version):
     environment = {k: v for k, v in os.environ.items() if k != "HELIOGRAPH_VERSION"}
     told = subprocess.run(
         ["swift", "package", "dump-package"], cwd=ROOT, env={**environment, **said},
@@ -111,7 +111,7 @@ def test_the_manifest_hands_the_version_to_the_compiler(said, version):
     assert defines == ([f'HELIOGRAPH_VERSION="{version}"'] if version else [])
 
 
-def test_the_programs_tell_their_version():
+def test_the_programs_print_their_version():
     for program in ("heliograph", "heliograph-lab"):
         assert re.search(SEMVER, run(built_binary(program), "--version"))
 
@@ -130,7 +130,7 @@ def test_base_images_are_named_once_and_pinned_in_one_form():
 
 
 def test_pins_are_written(tmp_path):
-    """By a docker that answers as the registry would."""
+    """With a fake docker that answers as the registry would."""
     repository = Repository(tmp_path, "scripts/pin-images", "Dockerfile")
     tools = tmp_path / "tools"
     tools.mkdir()
@@ -146,7 +146,7 @@ def test_pins_are_written(tmp_path):
     assert len({digest for _, digest in images}) == 2, "both have one digest"
     assert re.sub(r"@sha256:\w+", "", after) == re.sub(r"@sha256:\w+", "", before)
     repository.script("pin-images", "--check")
-    # Another registry's answer, and none.
+    # A different registry's answer, and no answer.
     docker.write_text("#!/bin/sh\necho '<no value>'\n")
     repository.script("pin-images", env=environment, code=1)
     assert (tmp_path / "Dockerfile").read_text() == after
@@ -155,14 +155,14 @@ def test_pins_are_written(tmp_path):
     assert told == "pin-images: swift:6.3.1-bookworm has no digest\n"
 
 
-def test_the_check_of_the_image_reads_pinned_bases():
+def test_the_image_check_reads_pinned_bases():
     dockerfile = module("check-image").Dockerfile(ROOT / "Dockerfile")
     assert dockerfile.base("lab") == dockerfile.base("service")
     assert dockerfile.base("service").startswith("debian:bookworm-slim")
     assert dockerfile.base("build-lab").startswith("swift:")
 
 
-# The image's check has no processor of its own
+# The image check works for every processor
 
 
 def test_the_loader_is_read_from_the_program():
@@ -173,8 +173,8 @@ def test_the_loader_is_read_from_the_program():
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_the_loader_is_that_of_any_processor(order, tmp_path):
-    """A program for ARM in as few bytes as it takes, of either byte order."""
+def test_the_loader_of_any_processor_is_found(order, tmp_path):
+    """A minimal program for ARM, in either byte order."""
     name = b"/lib/ld-linux-aarch64.so.1\0"
     identity = b"\x7fELF\x02" + (b"\x01" if order == "<" else b"\x02") + b"\x01" + bytes(9)
     header = struct.pack(order + "HHIQQQIHHHHHH", 3, 183, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
@@ -186,7 +186,7 @@ def test_the_loader_is_that_of_any_processor(order, tmp_path):
 
 
 def test_no_script_names_a_processor():
-    """But where a tool is fetched that is built for one."""
+    """Except where a tool is downloaded that is built for one."""
     named = {
         path.name
         for path in SCRIPTS.iterdir()
@@ -223,7 +223,7 @@ Version: 1
 
 @pytest.fixture
 def image(tmp_path):
-    """As much of an unpacked image as an SBOM is made of."""
+    """The parts of an unpacked image that an SBOM reads."""
     root = tmp_path / "root"
     for name, text in (
         ("var/lib/dpkg/status", STATUS),
@@ -235,11 +235,11 @@ def image(tmp_path):
     return root
 
 
-def test_sboms_say_what_is_in_the_image(image, tmp_path):
+def test_sboms_list_the_content_of_the_image(image, tmp_path):
     for folder in ("one", "two"):
         run(SCRIPTS / "make-sbom", image, "1.2.3", tmp_path / folder)
     one, two = ({p.name: p.read_bytes() for p in (tmp_path / f).iterdir()} for f in ("one", "two"))
-    assert one == two, "the same image, and other bytes"
+    assert one == two, "two SBOMs of one image differ"
     assert set(one) == {"heliograph-arm64.cdx.json", "heliograph-arm64.spdx.json"}
     cyclonedx, spdx = (json.loads(one[name]) for name in sorted(one))
     purl = "pkg:deb/debian/libssl3@1%3A3.0.19-1~deb12u2?arch=arm64&distro=debian-12&upstream=openssl"
@@ -261,8 +261,8 @@ def test_sboms_say_what_is_in_the_image(image, tmp_path):
     assert ("SPDXRef-heliograph", "DEPENDS_ON", "SPDXRef-deb-libssl3") in relations
 
 
-def test_sboms_are_what_their_formats_allow(image, tmp_path):
-    """By CycloneDX' and SPDX' own libraries, which refuse what is wrong."""
+def test_sboms_are_valid(image, tmp_path):
+    """According to the libraries of CycloneDX and SPDX."""
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator
     from spdx_tools.spdx.parser.parse_anything import parse_file
@@ -279,7 +279,7 @@ def test_sboms_are_what_their_formats_allow(image, tmp_path):
     assert validate_full_spdx_document(parse_file(str(path))) != []
 
 
-def test_a_folder_without_an_image_has_no_sbom(tmp_path, image):
+def test_a_folder_without_an_image_gets_no_sbom(tmp_path, image):
     (image / "usr/local/bin/heliograph").unlink()
     run(SCRIPTS / "make-sbom", image, "1.2.3", tmp_path, code=1)
     assert not list(tmp_path.glob("*.json"))
@@ -343,7 +343,7 @@ def test_a_release_has_all_its_parts(repository, image, version):
     assert f"runbook_url: {runbook}#heliographabsent" in rendered
 
 
-def test_the_charts_icon_is_the_one_of_the_docs():
+def test_the_icon_of_the_chart_equals_that_of_the_docs():
     chart = yaml.safe_load((ROOT / "helm/heliograph/Chart.yaml").read_text())
     kind, _, data = chart["icon"].partition(",")
     assert kind == "data:image/svg+xml;base64"
@@ -352,10 +352,10 @@ def test_the_charts_icon_is_the_one_of_the_docs():
 
 
 @pytest.mark.parametrize("stage", ["build", "build-lab", "lab", "service"])
-def test_each_image_is_built_with_its_version_and_says_it(stage):
+def test_each_image_is_built_with_its_version_and_labelled_with_it(stage):
     text = (ROOT / "Dockerfile").read_text()
     [own] = re.findall(rf"(?ms)^FROM \S+ AS {stage}\n(.*?)(?=^FROM |\Z)", text)
-    # An argument holds from its line on.
+    # An ARG is valid only after its line.
     _, argument, after = own.partition("ARG HELIOGRAPH_VERSION=0.0.0-dev\n")
     assert argument
     if stage.startswith("build"):
@@ -365,8 +365,8 @@ def test_each_image_is_built_with_its_version_and_says_it(stage):
 
 
 @pytest.mark.parametrize("mistake", ["tag", "change", "notes", "digest", "image"])
-def test_what_no_release_may_be_is_refused(mistake, repository, image):
-    """A rehearsal tells it, and goes on."""
+def test_an_invalid_release_is_refused(mistake, repository, image):
+    """A rehearsal reports it, and continues."""
     make_it_a_release(repository)
     folder = repository.folder
     expected = {
@@ -403,7 +403,7 @@ def workflow(path):
     return yaml.safe_load(path.read_text())
 
 
-def test_workflows_have_the_form_of_github_actions():
+def test_workflows_have_the_format_of_github_actions():
     run(TOOLS / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
     run(TOOLS / "jactionlint", *WORKFLOWS, cwd=ROOT)
 
@@ -413,11 +413,11 @@ def test_workflows_are_safe():
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_workflows_pin_and_bound_everything(path):
+def test_workflows_pin_and_limit_everything(path):
     text = path.read_text()
     for action in re.findall(r"uses: (\S+.*)", text):
         assert re.fullmatch(r"\./\S+|\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
-    assert workflow(path)["permissions"] == {}, "each job has the rights that it needs"
+    assert workflow(path)["permissions"] == {}, "only jobs set permissions"
     for name, job in workflow(path)["jobs"].items():
         assert "permissions" in job, name
         assert "uses" in job or "timeout-minutes" in job, name
@@ -425,7 +425,7 @@ def test_workflows_pin_and_bound_everything(path):
         assert os.access(ROOT / script, os.X_OK), script
 
 
-def test_both_processors_are_built_where_they_are():
+def test_each_processor_has_a_native_build():
     for name, job in (("ci", "test"), ("release", "image")):
         [path] = [path for path in WORKFLOWS if path.stem == name]
         matrix = workflow(path)["jobs"][job]["strategy"]["matrix"]["include"]

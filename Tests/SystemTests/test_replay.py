@@ -1,4 +1,4 @@
-"""A log of inputs: what a shard was told leads to the same decisions again, and tells no secret."""
+"""A log of inputs repeats the same decisions, and contains no secret."""
 
 import subprocess
 
@@ -16,7 +16,7 @@ def replay(path):
 
 @pytest.fixture
 def logs(broker, simulators, benches, tmp_path):
-    """The folder of the logs that a service of two shards has left, and the events it was given."""
+    """The folder of logs that a service of two shards has written, and its events."""
     folder = tmp_path / "inputs"
     folder.mkdir()
     bench, simulator = benches(broker), simulators()
@@ -47,7 +47,7 @@ def test_a_run_is_repeated_from_its_logs(logs):
     assert records == len(events) + 1
 
 
-def test_no_token_stands_in_a_log(logs):
+def test_no_log_contains_a_token(logs):
     folder, events = logs
     content = b"".join(file.read_bytes() for file in folder.iterdir())
     for event in events:
@@ -57,14 +57,14 @@ def test_no_token_stands_in_a_log(logs):
         assert event["id"].encode() not in content
 
 
-def test_what_is_no_log_is_told_so(logs, tmp_path):
+def test_a_file_that_is_not_a_log_is_reported(logs, tmp_path):
     folder, _ = logs
     file = next(folder.iterdir())
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     damaged = tmp_path / "damaged"
     damaged.write_bytes(content)
-    (tmp_path / "text").write_text("a text that somebody took for a log")
+    (tmp_path / "text").write_text("a text and not an input log")
     for path, words in [
         (damaged, "damaged at byte"),
         (tmp_path / "text", "not an input log"),

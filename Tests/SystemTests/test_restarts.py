@@ -1,4 +1,4 @@
-"""Crashes, orderly ends and company: nothing is lost, and what is repeated has a bound."""
+"""Crashes, clean exits and several members: nothing is lost, and repetition has a bound."""
 
 import collections
 import signal
@@ -13,14 +13,14 @@ from harness.service import outcomes_of, position_of
 EVENTS = 3000
 IN_FLIGHT = 200
 SLOW = {"latency_ms": 100}
-# A burst is still under way when the signal comes.
+# Keeps a burst in flight when the signal comes.
 HOLDING = {**SLOW, "rules": [HOLD]}
-# The simulator can be told another scenario.
+# Lets tests replace the simulator's scenario.
 CONTROLLED = ["--control-port", 0]
-# More than are in flight, whatever else has been answered.
+# More than fit in flight, whatever else has been answered.
 HELD = 2 * IN_FLIGHT
 DRAIN_SECONDS = 15
-# Between two commits.
+# The interval between two commits.
 COMMIT_SECONDS = 0.25
 
 
@@ -29,7 +29,7 @@ def slow_configuration(bench, simulator):
 
 
 def pushes_of(*simulators):
-    """How often each notification was asked for, over all simulators."""
+    """How often each notification was requested, over all simulators."""
     requests = [request for simulator in simulators for request in simulator.requests()]
     return collections.Counter(request["apns-id"] for request in requests)
 
@@ -43,11 +43,11 @@ def outcome_counts(bench):
 def wait_for_mid_burst(bench, service):
     bench.wait_for_outcomes(EVENTS // 6, service=service)
     done = bench.kafka.count(bench.topics.results)
-    assert done < EVENTS - IN_FLIGHT, "the burst is over already; nothing would be tested"
+    assert done < EVENTS - IN_FLIGHT, "the burst is already over; nothing would be tested"
 
 
 def hold_no_longer(simulator):
-    """What is asked for from now on is answered like the rest."""
+    """New requests are answered without the delay."""
     assert simulator.control("POST", "/scenario", SLOW)[0] == 204
 
 
@@ -66,8 +66,8 @@ def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches
 
     assert set(outcome_counts(bench)) == {place.position for place in written}
     repeated = sum(count - 1 for count in pushes_of(simulator).values())
-    # In flight at the crash, and settled since the last commit that Kafka acknowledged: one commit
-    # is under way at a time, so that is what two intervals can settle.
+    # In flight at the crash, and settled since the last acknowledged commit: one commit is in
+    # flight at a time, so that is what two intervals can settle.
     settled_per_second = IN_FLIGHT / (SLOW["latency_ms"] / 1000)
     assert repeated <= IN_FLIGHT + 2 * COMMIT_SECONDS * settled_per_second
 
@@ -76,10 +76,10 @@ def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches
 def test_what_settled_behind_an_unsettled_record_is_not_sent_again(
     expiring_broker, simulators, benches
 ):
-    """The commit metadata: one slow record holds the committed offset, and nothing else, back."""
+    """Commit metadata: a slow record holds back only the committed offset."""
     slow = {"prefix": "57ac", "is": "ok", "delay_ms": 10_000}
     bench, simulator = benches(expiring_broker), simulators({**SLOW, "rules": [slow]})
-    # A connection has one stream until the first answer: it must not be a slow one.
+    # A connection has one stream until the first answer, so the first event must not be a slow one.
     written = bench.produce(records(1))
     first = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
     bench.wait_for_outcomes(1, service=first)
@@ -116,7 +116,7 @@ def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benc
     hold_no_longer(simulator)
     settled = bench.kafka.count(bench.topics.results)
     assert settled < EVENTS
-    assert sum(pushes_of(simulator).values()) == settled, "sent, but without an outcome"
+    assert sum(pushes_of(simulator).values()) == settled, "some events were sent and have no outcome"
 
     second = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
     bench.wait_until_settled(seconds=120, service=second)
@@ -127,13 +127,13 @@ def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benc
     assert len(pushes_of(simulator)) == EVENTS
 
 
-def test_two_requests_to_stop_at_once_are_one(broker, simulators, benches):
+def test_two_stop_signals_at_once_count_as_one(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(HOLDING, CONTROLLED)
     bench.produce(burst(EVENTS, HELD))
     service = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
     wait_for_mid_burst(bench, service)
     service.sampler.look_last()
-    # Both are pending when the process goes on.
+    # Both signals are pending when the process continues.
     for each in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
         service.child.send(each)
     assert service.child.wait_for_exit(DRAIN_SECONDS) == 0
@@ -144,7 +144,7 @@ def test_two_requests_to_stop_at_once_are_one(broker, simulators, benches):
 @pytest.mark.core
 def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):
     bench = benches(expiring_broker)
-    # One simulator each shows who sent what.
+    # A simulator for each member shows who sent what.
     ours, theirs = simulators(), simulators()
     staying = bench.start(slow_configuration(bench, ours)).wait_until_ready()
     leaving = bench.start(slow_configuration(bench, theirs)).wait_until_ready()
@@ -187,7 +187,7 @@ def test_a_rolling_restart_of_two_members_loses_nothing(expiring_broker, simulat
 
     assert set(outcome_counts(bench)) == {place.position for place in written}
     # The mock cluster refuses every commit while the group rebalances, so each of the five
-    # rebalances can repeat what was sent meanwhile; a cluster that takes them repeats nothing.
+    # rebalances can repeat events sent meanwhile; a cluster that accepts them repeats nothing.
     most = max(pushes_of(simulator).values())
     assert most <= (1 if bench.kafka.accepts_commits_in_rebalance else 1 + 5)
 
@@ -208,7 +208,7 @@ def test_a_static_member_is_known_by_its_instance_id(broker, simulators, benches
     assert outcome_counts(bench) == {place.position: 1 for place in written}
 
 
-def test_of_two_static_twins_the_older_ends_and_says_why(broker, simulators, benches):
+def test_of_two_static_members_with_one_id_the_older_exits_and_says_why(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     settings = bench.configuration(simulator)
     settings["kafka"]["group_instance_id"] = "press-0"
@@ -230,10 +230,10 @@ def test_of_two_static_twins_the_older_ends_and_says_why(broker, simulators, ben
     assert set(outcome_counts(bench)) == {place.position for place in written}
 
 
-def test_sigterm_before_the_group_is_joined_ends_in_order(expiring_broker, simulators, benches):
+def test_sigterm_before_the_group_is_joined_exits_cleanly(expiring_broker, simulators, benches):
     bench, simulator = benches(expiring_broker), simulators()
     written = bench.produce(records(10))
-    # The mock cluster's first join takes three seconds; other brokers are joined at once.
+    # The mock cluster's first join takes three seconds; other brokers join at once.
     service = bench.start(bench.configuration(simulator))
     assert service.port, "the admin port opens before the group is joined"
     service.drain(DRAIN_SECONDS)
@@ -247,14 +247,14 @@ def test_sigterm_before_the_group_is_joined_ends_in_order(expiring_broker, simul
 
 
 @pytest.mark.takes(10)
-def test_sigterm_while_kafka_is_silent_at_the_start_ends_in_order(broker, simulators, benches):
+def test_sigterm_while_kafka_is_silent_at_startup_exits_cleanly(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     settings = bench.configuration(simulator)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(DRAIN_SECONDS)
         settings["kafka"]["bootstrap_servers"] = f"127.0.0.1:{silent.getsockname()[1]}"
         service = bench.start(settings)
-        # Connected: the service has begun to ask, and gets no answer.
+        # Connected: the service waits for an answer.
         connection, _ = silent.accept()
         with connection:
             service.drain(DRAIN_SECONDS)

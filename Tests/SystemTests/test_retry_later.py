@@ -1,4 +1,4 @@
-"""Retry topics: what APNs refuses for a while waits in Kafka, and ends once, as it should."""
+"""Retry topics: events that APNs refuses for a while wait in Kafka, and end exactly once."""
 
 import collections
 import json
@@ -13,12 +13,12 @@ from harness.retries import create_retry_topics, history_of, own_headers_of, ret
 from harness.service import outcomes_of, position_of
 
 IN_FLIGHT = 20
-# Between two commits.
+# The interval between two commits.
 COMMIT_SECONDS = 0.25
 DELAY = "2s"
 DELAY_SECONDS = 2
-# Two refusals, then APNs is well again. 429 blames the device: with 503 the circuit breaker would
-# open, and hold what is to be put off here.
+# Two refusals, then success. 429 is about the device; with 503 the circuit breaker would open, and
+# hold the events that should be deferred here.
 RECOVERING = {"default": {"is": "flaky", "steps": ["TooManyRequests", "TooManyRequests"]}}
 BROKEN = {"default": {"is": "TooManyRequests"}}
 GARBAGE = (
@@ -50,12 +50,12 @@ def wait_until_deferred(bench, topic, count, service):
 def outcomes_by_id(bench):
     outcomes = outcomes_of(bench.kafka, bench.topics)
     counts = collections.Counter(outcome["event_id"] for _, outcome in outcomes)
-    assert set(counts.values()) <= {1}, "an event with two outcomes"
+    assert set(counts.values()) <= {1}, "an event has two outcomes"
     return {outcome["event_id"]: outcome for _, outcome in outcomes}
 
 
 def forged(event, source, due_ms, **changes):
-    """A record of a retry topic that nobody deferred."""
+    """A record in a retry topic that the service did not write."""
     facts = {
         "topic": source,
         "partition": 1,
@@ -73,7 +73,7 @@ def forged(event, source, due_ms, **changes):
 
 
 @pytest.mark.core
-def test_what_recovers_is_delivered_once_with_its_whole_history(broker, simulators, benches):
+def test_a_recovered_event_is_delivered_once_with_its_whole_history(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(RECOVERING)
     [topic] = create_retry_topics(bench, DELAY)
     parent = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -112,20 +112,20 @@ def test_what_recovers_is_delivered_once_with_its_whole_history(broker, simulato
 
 
 def assert_waited_between_attempts(simulator, count):
-    """Each token was asked for three times, and never sooner than its tier's delay."""
+    """Each token was requested three times, never sooner than its tier's delay."""
     times = collections.defaultdict(list)
     for request in simulator.requests():
         times[request["token"]].append(request["time"])
     assert len(times) == count
     for asked in times.values():
         assert len(asked) == 3
-        # The due time is set before the record is written, so nothing is to be subtracted
-        # but the millisecond that each clock reading rounds away.
+        # The due time is set before the record is written, so only the millisecond that each clock
+        # reading rounds away is subtracted.
         gaps = [later - earlier for earlier, later in zip(asked, asked[1:])]
         assert all(gap >= DELAY_SECONDS * 1000 - 5 for gap in gaps), gaps
 
 
-def test_a_partition_that_waits_stops_no_other(broker, simulators, benches):
+def test_a_partition_that_waits_blocks_no_other(broker, simulators, benches):
     bench = benches(broker)
     simulator = simulators({"rules": [{"prefix": "dead", "is": "TooManyRequests"}]})
     [topic] = create_retry_topics(bench, "1h")
@@ -141,20 +141,20 @@ def test_a_partition_that_waits_stops_no_other(broker, simulators, benches):
     def holds_one_for_each_partition():
         return metric(service, "waiting_for_due_events") == 4
 
-    eventually(holds_one_for_each_partition, 30, "one held record for each partition")
+    eventually(holds_one_for_each_partition, 30, "one waiting record for each partition")
     bench.produce(records(200))
     bench.wait_for_outcomes(200, service=service)
     bench.wait_until_settled(service=service)
-    # Fifty rest in Kafka, and four of them in hand.
+    # Fifty wait in Kafka, four of them read and held in memory.
     assert metric(service, "events_deferred_total") == 50
     assert metric(service, "inflight_events") == 4
     assert_accounted_for(service)
-    # A held record is no reason to use up the drain time.
+    # Waiting records do not use up the drain time.
     service.drain(seconds=30)
 
 
 @pytest.mark.takes(10)
-def test_a_restart_forgets_nothing_that_was_put_off(broker, simulators, benches):
+def test_a_restart_loses_no_deferred_event(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(RECOVERING)
     [topic] = create_retry_topics(bench, "5s")
     bench.produce(records(30))
@@ -174,7 +174,7 @@ def test_a_restart_forgets_nothing_that_was_put_off(broker, simulators, benches)
 
 
 @pytest.mark.takes(25)
-def test_a_crash_loses_nothing_that_was_put_off_or_about_to_be(
+def test_a_crash_loses_no_event_deferred_or_about_to_be(
     expiring_broker, simulators, benches
 ):
     bench, simulator = benches(expiring_broker), simulators({**RECOVERING, "latency_ms": 100})
@@ -184,7 +184,7 @@ def test_a_crash_loses_nothing_that_was_put_off_or_about_to_be(
     )
     bench.produce(records(600))
     first = bench.start(settings).wait_until_ready()
-    # Some are put off, some are on their way there, the rest has not been read.
+    # Some are deferred, some are about to be, the rest has not been read.
     wait_until_deferred(bench, topic, 200, first)
     first.child.kill()
     assert bench.kafka.count(bench.topics.results) < 600
@@ -199,13 +199,13 @@ def test_a_crash_loses_nothing_that_was_put_off_or_about_to_be(
     second.drain()
     outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
     assert {outcome["outcome"] for outcome in outcomes} == {"accepted"}
-    # What was in flight, and what two commit intervals can settle, goes round twice.
+    # Events in flight, and those that two commit intervals can settle, run twice.
     settled_per_second = IN_FLIGHT / 0.1
     assert len(outcomes) - 600 <= IN_FLIGHT + 2 * COMMIT_SECONDS * settled_per_second
 
 
 @pytest.mark.takes(25)
-def test_two_members_share_what_was_put_off_and_one_leaves(expiring_broker, simulators, benches):
+def test_two_members_share_deferred_events_and_one_leaves(expiring_broker, simulators, benches):
     bench, simulator = benches(expiring_broker), simulators(RECOVERING)
     [topic] = create_retry_topics(bench, "5s")
     settings = bench.configuration(simulator, retry=retrying("5s"))
@@ -227,7 +227,7 @@ def test_two_members_share_what_was_put_off_and_one_leaves(expiring_broker, simu
     assert kinds == {"accepted"}
 
 
-def test_what_would_expire_while_it_waits_is_not_put_off(broker, simulators, benches):
+def test_an_event_that_would_expire_while_it_waits_is_not_deferred(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(BROKEN)
     [topic] = create_retry_topics(bench, "1h")
     bench.produce([record(new_event(expiration=int(time.time()) + 600))])
@@ -250,7 +250,7 @@ def test_the_last_tier_repeats_until_the_event_is_given_up(broker, simulators, b
     bench.wait_for_outcomes(3, service=service)
     assert_accounted_for(service)
     service.drain()
-    # Of the first tier each once; of the last as often as it fits between 1 s and 8 s.
+    # Once per event in the first tier; in the last one as often as fits between 1 s and 8 s.
     assert broker.count(first) >= 3
     assert broker.count(last) >= 3
     for outcome in outcomes_by_id(bench).values():
@@ -297,7 +297,7 @@ def test_forged_records_do_no_harm(broker, simulators, benches):
     assert {s["topic"] for e, s in sources.items() if e not in believed} == {topic}
 
 
-def test_what_rests_in_a_retry_topic_is_not_skipped_by_a_group_that_starts_at_the_end(
+def test_a_group_that_starts_at_the_end_does_not_skip_retry_records(
     broker, simulators, benches
 ):
     bench, simulator = benches(broker), simulators()
@@ -311,7 +311,7 @@ def test_what_rests_in_a_retry_topic_is_not_skipped_by_a_group_that_starts_at_th
     assert set(outcomes_by_id(bench)) == {resting["id"]}
 
 
-def test_missing_retry_topics_are_named_with_the_command_that_makes_them(
+def test_missing_retry_topics_are_named_with_the_command_that_creates_them(
     broker, simulators, benches
 ):
     bench, simulator = benches(broker, 3), simulators()
@@ -329,7 +329,7 @@ def test_missing_retry_topics_are_named_with_the_command_that_makes_them(
     assert f"'{source}.retry.1m'" not in said
 
 
-def test_missing_retry_topics_are_made_where_that_is_allowed(broker, simulators, benches):
+def test_missing_retry_topics_are_created_if_configured(broker, simulators, benches):
     bench, simulator = benches(broker, 3), simulators()
     service = bench.run(simulator, kafka={"create_topics": True}, retry=retrying("1m", "15m"))
     service.drain()

@@ -1,4 +1,4 @@
-"""Keys and certificates change while the service runs, and nothing is lost by it."""
+"""Keys and certificates change at runtime, and nothing is lost."""
 
 import datetime
 import os
@@ -31,7 +31,7 @@ def simulator(simulators):
 
 
 def swapped(path, write):
-    """Replaces a file as Kubernetes does: what the path leads to changes at once."""
+    """Replaces a file as Kubernetes does: the path's target changes atomically."""
     fresh = path.with_name(f"{path.name}.fresh")
     write(fresh)
     os.replace(fresh, path)
@@ -69,7 +69,7 @@ def assert_all_accepted(bench, service, count):
 
 
 def send_until(bench, condition, service):
-    """Produces events all the while until `condition()`; returns how many."""
+    """Produces events until `condition()`; returns how many."""
     count = 0
 
     def sent_and_met():
@@ -96,7 +96,7 @@ def by_key(bench, simulator, key_file):
     return settings
 
 
-def test_a_key_that_others_may_read_is_told_when_it_is_loaded(bench, simulator, key_file):
+def test_a_key_that_others_can_read_is_logged_when_loaded(bench, simulator, key_file):
     good = key_file.read_bytes()
     key_file.chmod(0o644)
     service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
@@ -110,7 +110,7 @@ def test_a_key_that_others_may_read_is_told_when_it_is_loaded(bench, simulator, 
     assert told == [("example", problem)]
 
 
-def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_taken_again(
+def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_loaded(
     bench, simulator, key_file
 ):
     service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
@@ -129,7 +129,7 @@ def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_taken_again(
     eventually(lambda: not service.warnings(), 30, service.child.told)
     sent += send_until(bench, lambda: service.log_lines(TAKEN), service)
     assert_all_accepted(bench, service, sent)
-    # The same key again is no change: one connection, one provider token.
+    # The same key again changes nothing: one connection, one provider token.
     assert metric(service, "heliograph_credentials_reloads_total") == {
         '{result="ok"}': 1,
         '{result="failed"}': 2,
@@ -141,8 +141,8 @@ def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_taken_again(
     service.drain()
 
 
-def test_each_of_many_changes_is_told_when_it_happens(bench, simulator, key_file):
-    """Also the fourth within a minute that is bad, and the end of it."""
+def test_each_of_many_changes_is_logged_at_once(bench, simulator, key_file):
+    """Also the fourth failure within a minute, and its end."""
     good = key_file.read_bytes()
     service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
     files = [b"", b"no key at all", good.replace(b"PRIVATE", b"PUBLIC"), good[: len(good) // 2]]
@@ -158,10 +158,10 @@ def test_each_of_many_changes_is_told_when_it_happens(bench, simulator, key_file
         assert not service.warnings()
 
 
-def test_a_new_key_has_a_token_of_its_own_at_once_and_the_old_one_is_not_made_again(
+def test_a_new_key_gets_its_own_token_and_the_old_token_is_kept(
     bench, simulators, tmp_path
 ):
-    """Key and identifier change together, as one swap of a link; and back again."""
+    """Key and key ID change together, by swapping a link; and back again."""
     following = {"key_id": "NEXT123456", "file": str(tmp_path / "next.p8")}
     simulator = simulators({}, keys_option(tmp_path / "keys.json", following))
     for name, key_id, key_file in (
@@ -190,13 +190,13 @@ def test_a_new_key_has_a_token_of_its_own_at_once_and_the_old_one_is_not_made_ag
             service,
         )
     assert_all_accepted(bench, service, sent)
-    # The simulator refuses a second token of the first key: its old one is in use again.
+    # The simulator refuses a second token of the first key, so the old token is in use again.
     age = metric(service, "heliograph_provider_token_age_seconds")['{credential="example"}']
     assert age >= 900
     service.drain()
 
 
-def test_the_right_key_in_place_of_a_wrong_one_takes_the_credential_up_at_once(
+def test_the_right_key_reactivates_the_credential_at_once(
     bench, simulator, key_file
 ):
     right = key_file.read_bytes()
@@ -206,7 +206,7 @@ def test_the_right_key_in_place_of_a_wrong_one_takes_the_credential_up_at_once(
     eventually(
         lambda: "InvalidProviderToken" in str(service.warnings()), 30, service.child.told
     )
-    # A revoked key keeps no connection.
+    # A rejected key keeps no connection.
     eventually(
         lambda: open_connections(service) == 0,
         30,
@@ -223,7 +223,7 @@ def test_the_right_key_in_place_of_a_wrong_one_takes_the_credential_up_at_once(
     service.drain()
 
 
-def test_a_new_certificate_is_shown_on_new_connections(bench, simulator, tmp_path):
+def test_a_new_certificate_is_used_on_new_connections(bench, simulator, tmp_path):
     folder = tmp_path / "certificate"
     write_certificate(folder)
     credential = {
@@ -240,14 +240,14 @@ def test_a_new_certificate_is_shown_on_new_connections(bench, simulator, tmp_pat
     sent = send_until(bench, lambda: simulator.accepted(), service)
 
     connects = metric(service, "heliograph_apns_connects_total")[""]
-    # Two files cannot be swapped at once: between the two, what is there does not fit.
+    # Two files cannot be swapped atomically: in between, they do not match.
     write_certificate(tmp_path / "next", days=90)
     for name in ("certificate.pem", "key.pem"):
         swapped(folder / name, lambda path, name=name: shutil.copy(tmp_path / "next" / name, path))
     sent += send_until(bench, lambda: service.log_lines(TAKEN), service)
     sent += send_until(
         bench,
-        # Another connection, and the old one has ended.
+        # A new connection exists, and the old one has ended.
         lambda: metric(service, "heliograph_apns_connects_total")[""] > connects
         and open_connections(service) == 1,
         service,
@@ -257,7 +257,7 @@ def test_a_new_certificate_is_shown_on_new_connections(bench, simulator, tmp_pat
     assert later['{credential="legacy"}'] > expiry['{credential="legacy"}'] + 80 * 86_400
     assert not service.log_lines("APNs connection failed")
 
-    # One for another app is refused.
+    # A certificate for another app is refused.
     write_certificate(tmp_path / "foreign", app="com.example.Foreign")
     for name in ("certificate.pem", "key.pem"):
         swapped(
@@ -275,10 +275,10 @@ def test_a_new_certificate_is_shown_on_new_connections(bench, simulator, tmp_pat
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_certificate_that_the_handshake_refuses_parks_its_credential(
+def test_a_certificate_refused_in_the_handshake_parks_its_credential(
     bench, peer, tmp_path, version
 ):
-    """The server is Python's: it refuses with an alert, in TLS 1.3 after the client is done."""
+    """The server is Python's: it refuses with an alert, in TLS 1.3 after the client has finished."""
     folder, successor = tmp_path / "certificate", tmp_path / "next"
     write_certificate(folder)
     write_certificate(successor)
@@ -316,7 +316,7 @@ def test_a_certificate_that_the_handshake_refuses_parks_its_credential(
 
 
 @pytest.mark.takes(30)
-def test_a_certificate_that_comes_too_early_is_taken_when_its_time_has_come(
+def test_a_certificate_that_is_not_yet_valid_is_loaded_when_it_becomes_valid(
     bench, simulator, tmp_path
 ):
     folder = tmp_path / "certificate"
@@ -367,13 +367,13 @@ def test_an_expired_certificate_is_named(bench, simulator, tmp_path):
         30,
         service.child.told,
     )
-    # The other credential is as good as ever.
+    # The other credential still works.
     bench.produce(records(CONTINUOUS))
     assert_all_accepted(bench, service, CONTINUOUS)
     service.drain()
 
 
-def test_another_ca_is_taken(bench, simulator, tmp_path):
+def test_a_new_ca_is_loaded(bench, simulator, tmp_path):
     ca = tmp_path / "ca.pem"
     shutil.copy(simulator.ready["ca_file"], ca)
     settings = bench.configuration(simulator)

@@ -1,4 +1,4 @@
-"""A Schema Registry of other people: Apicurio, plain, and behind nginx with TLS and a login."""
+"""A third-party Schema Registry: Apicurio, plain, and behind nginx with TLS and a login."""
 
 import subprocess
 import struct
@@ -78,9 +78,9 @@ def test_each_answer_of_a_registry_is_understood(registry, broker, simulators, b
     service.drain()
 
 
-@pytest.mark.skipif(program("nginx") is None, reason="no nginx here")
+@pytest.mark.skipif(program("nginx") is None, reason="nginx is not installed")
 @pytest.mark.parametrize("password", ["right", "wrong"])
-def test_a_login_over_tls(registry, broker, simulators, benches, tmp_path, password):
+def test_a_login_over_tls_works(registry, broker, simulators, benches, tmp_path, password):
     bench, simulator = benches(broker), simulators({})
     schema = registry.register(f"{bench.topics.source}-value", TEAM_SCHEMA)
     kept = subprocess.run(

@@ -1,4 +1,4 @@
-"""Nothing that the service or a command writes holds a secret that it was given."""
+"""Nothing that the service or a command writes contains a secret that it has."""
 
 import base64
 import json
@@ -46,7 +46,7 @@ def secret_event(prefix, number, **fields):
 
 
 def events():
-    """One of each way to end, all with the payload's text."""
+    """One event for each outcome, all with the payload's text."""
     good = [secret_event("a11c", number) for number in range(3)]
     refused = [secret_event(prefix, 9) for prefix in ("dead", "bad0", "b05e")]
     again = dict(good[0])
@@ -80,7 +80,7 @@ def malformed():
 
 
 def secrets(key_file):
-    """What must not be found, by what it is."""
+    """The secrets to search for, by description."""
     lines = [line for line in pathlib.Path(key_file).read_text().splitlines() if "--" not in line]
     found = {f"line {index} of the key": line for index, line in enumerate(lines)}
     found |= {name: text for name, text in PASSWORDS.items()}
@@ -91,9 +91,9 @@ def secrets(key_file):
     return found | {
         "fingerprint key": FINGERPRINT_KEY,
         "payload": PAYLOAD,
-        # The object {" in Base64, with which every JWT begins.
+        # The Base64 of {", with which every JWT begins.
         "provider token": "eyJ",
-        # The middle of every device token.
+        # The middle part of every device token.
         "device token": "5ec2e7",
     }
 
@@ -163,7 +163,7 @@ def registry():
         ("info", "json", None),
     ],
 )
-def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
+def test_the_service_writes_no_secret(bed, proxy, registry, level, form, debug):
     settings = bed.settings(proxy, registry, level=level, format=form)
     if debug:
         settings["kafka"]["properties"]["debug"] = debug
@@ -184,7 +184,7 @@ def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
         _, body = service.fetch(path)
         assert body, path
         assert_holds_none(body, bed.secrets, path)
-    # What a crash prints, as far as this machine can print it.
+    # The output of a crash, as far as this machine can print it.
     service.is_to_crash = True
     service.child.send(signal.SIGSEGV)
     eventually(
@@ -193,7 +193,7 @@ def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
         60,
         service.child.told,
     )
-    # A signal from outside is no fault of an instruction: the runtime goes on after its report.
+    # SIGSEGV from outside is not an instruction's fault: the runtime continues after its report.
     service.child.end()
     said = "\n".join(service.child.lines("stdout") + service.child.lines("stderr"))
     assert "event not delivered" in said
@@ -202,9 +202,9 @@ def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
 
 
 def killed_with_cores_allowed(arguments, folder, octets=b""):
-    """Whether the kernel says that it made a core dump of a process that was killed by SIGSEGV.
+    """Whether the kernel reports a core dump of a process killed by SIGSEGV.
 
-    The process has read all of `octets`, but for what a pipe holds, when the signal comes.
+    The process has read all of `octets`, except what a pipe holds, before the signal.
     """
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     child = subprocess.Popen(
@@ -225,9 +225,9 @@ def killed_with_cores_allowed(arguments, folder, octets=b""):
 
 
 def test_a_crash_leaves_no_core_dump(tmp_path):
-    """In a process that holds a key; the kernel would make one of any other process here."""
+    """In a process that holds a key; any other process here would leave one."""
     if not killed_with_cores_allowed(["sh", "-c", "kill -SEGV $$"], tmp_path):
-        pytest.skip("no process leaves a core dump here")
+        pytest.skip("this machine makes no core dumps")
     (tmp_path / "key").write_text(FINGERPRINT_KEY)
     command = [built_binary("heliograph"), "fingerprint", "--key-file", tmp_path / "key", "-"]
     assert not killed_with_cores_allowed(command, tmp_path, b"\n" * 1_000_000)
@@ -276,7 +276,7 @@ def test_commands_write_no_secret(bed, proxy, registry):
         lambda s: s["log"].update({"fingerprint_key": FINGERPRINT_KEY}),
     ],
 )
-def test_a_start_that_fails_writes_no_secret(bed, proxy, registry, spoil):
+def test_a_failed_start_writes_no_secret(bed, proxy, registry, spoil):
     settings = bed.settings(proxy, registry, level="trace")
     spoil(settings)
     ended = run_command(bed.folder, settings, "run", seconds=90)

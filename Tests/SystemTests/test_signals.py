@@ -1,4 +1,4 @@
-"""What signals lead to: a drain, an end at once, files read now."""
+"""The effect of signals: a drain, an immediate exit, a reload of files."""
 
 import contextlib
 import itertools
@@ -16,7 +16,7 @@ from harness.simulator import keys_option
 
 SILENT = {"default": {"is": "stall"}}
 HELD = 5
-# Longer than a test waits for anything.
+# Longer than any test waits.
 LONG_DRAIN = "10m"
 DRAINING = "{} received; draining, a second SIGTERM or SIGINT exits at once"
 RELOADING = "SIGHUP received; reloading all watched files"
@@ -36,7 +36,7 @@ def wait_for_log(service, message):
 
 
 def draining_service(bench, simulator, first):
-    """A service in a drain that does not end: its events are never answered."""
+    """A service in an endless drain: its events are never answered."""
     service = bench.run(simulator, limits={"drain_timeout": LONG_DRAIN})
     bench.produce(records(HELD))
     in_flight = f"heliograph_inflight_events {HELD}\n"
@@ -47,7 +47,7 @@ def draining_service(bench, simulator, first):
 
 
 def ended_by(service, second):
-    """The exit code after a second signal; one that follows the first at once does not count."""
+    """The exit code after a second signal; it is repeated, because one right after the first is merged."""
 
     def has_ended():
         service.child.send(second)
@@ -99,7 +99,7 @@ def test_sigint_drains_like_sigterm(bench, simulators):
 
 
 def replaced(path, text):
-    """Other content for a file, at once and as a whole."""
+    """Replaces a file's content atomically."""
     fresh = path.with_name(f".{path.name}.fresh")
     fresh.write_text(text)
     os.replace(fresh, path)
@@ -107,7 +107,7 @@ def replaced(path, text):
 
 @contextlib.contextmanager
 def restless(write):
-    """Calls `write(number)` many times a second: no two looks of a second apart see the same."""
+    """Calls `write(number)` many times a second, so that two checks a second apart always differ."""
     stop = threading.Event()
 
     def run():
@@ -125,8 +125,8 @@ def restless(write):
         writer.join()
 
 
-def test_sighup_has_files_read_that_no_look_finds_at_rest(bench, simulators, tmp_path):
-    """Without a signal, a change is taken when two looks agree, and here none do."""
+def test_sighup_reloads_files_that_change_all_the_time(bench, simulators, tmp_path):
+    """Without a signal, a change is loaded once two checks agree, which never happens here."""
     simulator = simulators({})
     directory = tmp_path / "schemas"
     directory.mkdir()
@@ -154,7 +154,7 @@ def test_sighup_has_files_read_that_no_look_finds_at_rest(bench, simulators, tmp
 
 
 @pytest.mark.core
-def test_sighup_has_a_new_key_taken(bench, simulators, tmp_path):
+def test_sighup_loads_a_new_key(bench, simulators, tmp_path):
     following = {"key_id": "NEXT123456", "file": str(tmp_path / "next.p8")}
     simulator = simulators({}, keys_option(tmp_path / "keys.json", following))
     key_file, key_id_file = tmp_path / "key.p8", tmp_path / "key_id"
@@ -173,7 +173,7 @@ def test_sighup_has_a_new_key_taken(bench, simulators, tmp_path):
     wait_for_log(service, KEY_TAKEN)
     bench.produce([record(new_event())])
     bench.wait_until_settled(service=service)
-    # It stops nothing.
+    # The service continues to run.
     service.child.send(signal.SIGHUP)
     service.drain()
     [(_, outcome)] = outcomes_of(bench.kafka, bench.topics)

@@ -1,4 +1,4 @@
-"""An APNs that says nothing to requests, or to which nothing was said: noticed and told of."""
+"""APNs does not answer requests, or closes idle connections: both are noticed and reported."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def counted(service, *names):
 
 
 @pytest.mark.takes(20)
-def test_a_connection_that_answers_pings_only_is_told_of_and_replaced(bench, simulators):
+def test_a_connection_that_answers_only_pings_is_reported_and_replaced(bench, simulators):
     """After 20 seconds."""
     simulator = simulators(silent_at_first(1), ["--control-port", 0])
     bench.produce([record(new_event(device_token=MUTE))])
@@ -44,7 +44,7 @@ def test_a_connection_that_answers_pings_only_is_told_of_and_replaced(bench, sim
 
 
 @pytest.mark.core
-def test_requests_without_an_answer_are_counted_and_told_of_once(bench, simulators):
+def test_unanswered_requests_are_counted_and_logged_once(bench, simulators):
     simulator = simulators(silent_at_first(3))
     bench.produce([record(new_event(device_token=MUTE))])
     service = bench.run(simulator, apns={"request_timeout": "200ms"})
@@ -56,7 +56,7 @@ def test_requests_without_an_answer_are_counted_and_told_of_once(bench, simulato
     eventually(lambda: counted(service, "request_timeouts") == [3], 10, service.child.told)
 
 
-def test_after_goaway_for_idleness_the_next_event_finds_a_connection(bench, simulators):
+def test_after_an_idle_goaway_the_next_event_gets_a_connection(bench, simulators):
     simulator = simulators({}, ["--control-port", 0])
     service = bench.run(simulator)
     bench.produce([record(new_event())])

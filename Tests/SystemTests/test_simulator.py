@@ -1,4 +1,4 @@
-"""The APNs simulator against HTTP/2 clients that nobody here wrote."""
+"""The APNs simulator against third-party HTTP/2 clients."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from harness.processes import built_binary, clean_environment
 TOKEN = "a11ce000" + "5e" * 28
 DEAD = "dead0000" + "5e" * 28
 PHONE = "0ff11e00" + "5e" * 28
-# Bytes; see ControlServer.
+# In bytes; see ControlServer.
 LONGEST_SCENARIO = 16_777_215
 SCENARIO = {
     "rules": [
@@ -39,7 +39,7 @@ def simulator(simulators, tmp_path):
 
 
 @pytest.mark.core
-def test_curl_is_answered_over_http_2(simulator):
+def test_curl_gets_an_answer_over_http_2(simulator):
     status, fields, body = push(simulator, TOKEN, environment="sandbox")
     assert (status, body) == (200, "")
     assert fields["apns-id"] == fields["apns-id"].upper()
@@ -62,7 +62,7 @@ def test_curl_is_answered_over_http_2(simulator):
         (["-H", "apns-id: 1", "-H", "apns-id: 2"], {}, 400, "DuplicateHeaders"),
     ],
 )
-def test_curl_is_refused_with_the_reason(simulator, words, options, status, reason):
+def test_curl_gets_the_reason_of_a_refusal(simulator, words, options, status, reason):
     found, _, body = push(simulator, TOKEN, *words, **options)
     assert found == status, body
     assert (json.loads(body)["reason"] if body else None) == reason
@@ -80,7 +80,7 @@ def test_http_1_is_refused(simulator):
     assert status is None and "curl:" in complaint
 
 
-def test_nghttp_sees_apples_settings(simulator, tmp_path):
+def test_nghttp_sees_the_settings_of_apple(simulator, tmp_path):
     body = tmp_path / "body.json"
     body.write_text("{}")
     done = subprocess.run(
@@ -117,14 +117,14 @@ def test_h2load_gets_an_answer_to_every_request(simulator, tmp_path):
     said = re.search(r"2000 done, (\d+) succeeded, (\d+) failed, .* 0 timeout", done.stdout)
     assert said, done.stdout
     succeeded, failed = map(int, said.groups())
-    # It does not wait for SETTINGS: of its first 100 streams 99 may be refused, for each client.
+    # It does not wait for SETTINGS, so 99 of each client's first 100 streams may be refused.
     assert succeeded + failed == 2000 and failed <= 2 * 99
     status, counted = simulator.control("GET", "/statistics")
     assert (status, counted["accepted"]) == (200, succeeded)
 
 
 def send_with_aioapns(simulator, tokens, **credential):
-    """The statuses and reasons that aioapns gets, all sent at once."""
+    """The statuses and reasons that aioapns gets when it sends all at once."""
     port = int(simulator.ready["production"].rsplit(":", 1)[1])
 
     class Protocol(APNsProductionClientProtocol):
@@ -138,7 +138,7 @@ def send_with_aioapns(simulator, tokens, **credential):
         client = aioapns.APNs(topic=APP, ssl_context=trust, max_connections=1, **credential)
         client.pool.protocol_class = Protocol
         try:
-            # Alone, as Apple asks for: it proves the token.
+            # The first one alone, as Apple asks: it proves the token.
             results = []
             for group in (tokens[:1], tokens[1:]):
                 requests = [
@@ -154,7 +154,7 @@ def send_with_aioapns(simulator, tokens, **credential):
 
 
 @pytest.mark.parametrize("credential", ["token", "certificate"])
-def test_aioapns_sends(simulator, credential):
+def test_aioapns_can_send(simulator, credential):
     ready = simulator.ready
     if credential == "token":
         with open(ready["key_file"]) as file:
@@ -169,7 +169,7 @@ def test_aioapns_sends(simulator, credential):
     assert len(simulator.accepted()) == 100
 
 
-def test_the_timing_log_tells_how_long_each_answer_took(simulators, tmp_path):
+def test_the_timing_log_has_the_duration_of_each_answer(simulators, tmp_path):
     log = tmp_path / "timing.ndjson"
     simulator = simulators(SCENARIO, ["--timing-log", log])
     broken = "5117" + "00" * 30
@@ -185,7 +185,7 @@ def test_the_timing_log_tells_how_long_each_answer_took(simulators, tmp_path):
 # The control endpoint
 
 
-def test_a_device_gets_what_was_stored_when_it_is_back(simulator):
+def test_a_device_gets_stored_notifications_when_it_is_back(simulator):
     later = f"apns-expiration: {int(time.time()) + 600}"
     for words in [("-H", later), ("-H", later), ("-H", "apns-expiration: 0")]:
         assert push(simulator, PHONE, *words)[0] == 200
@@ -199,7 +199,7 @@ def test_a_device_gets_what_was_stored_when_it_is_back(simulator):
     assert simulator.control("GET", f"/devices/{PHONE}")[0] == 404
 
 
-def test_of_a_collapse_id_the_newest_is_displayed(simulator):
+def test_of_one_collapse_id_the_newest_is_displayed(simulator):
     for text in ["one", "two"]:
         push(simulator, TOKEN, "-H", "apns-collapse-id: score", body=json.dumps({"t": text}))
     _, device = simulator.control("GET", f"/devices/{TOKEN}")
@@ -211,7 +211,7 @@ def test_a_scenario_can_be_replaced(simulator):
     assert push(simulator, TOKEN)[0] == 200
     faults = {"faults": [{"is": "503 html", "retry_after": 7}], "clock_offset_s": 86400}
     assert simulator.control("POST", "/scenario", faults)[0] == 204
-    # A token of this day is too old for a clock of the next one.
+    # Today's token is too old for a clock that is a day ahead.
     assert json.loads(push(simulator, TOKEN)[2])["reason"] == "ExpiredProviderToken"
     fresh = provider_token(simulator, iat=int(time.time()) + 86400)
     status, fields, body = push(simulator, TOKEN, jwt_token=fresh)
@@ -220,7 +220,7 @@ def test_a_scenario_can_be_replaced(simulator):
     assert (status, mistake) == (400, {"error": "rules: not an array"})
 
 
-def test_a_fault_befalls_every_connection(simulator):
+def test_a_fault_affects_every_connection(simulator):
     status, answer = simulator.control("POST", "/fault", {"is": "goaway Shutdown"})
     assert (status, answer) == (200, {"connections": 0})
     assert simulator.control("POST", "/fault", {"is": "sunshine"})[0] == 400
@@ -229,7 +229,7 @@ def test_a_fault_befalls_every_connection(simulator):
 
 
 def upload(simulator, tmp_path, byte_count, *words):
-    """The status of a scenario of that length, as curl sends it."""
+    """The status of uploading a scenario of this length with curl."""
     names = [f"{number:064x}" for number in range(min(byte_count // 100, 20_000))]
     scenario = json.dumps({"rules": [{"token": name, "is": "expired"} for name in names]})
     assert len(scenario) <= byte_count
@@ -245,7 +245,7 @@ def upload(simulator, tmp_path, byte_count, *words):
     "byte_count, words, status",
     [
         (1_000, [], 204),
-        # curl waits for 100 Continue from 1 MiB on, or where it is asked to.
+        # curl waits for 100 Continue from 1 MiB on, or on request.
         (2_000_000, [], 204),
         (2_000_000, ["-H", "Expect:"], 204),
         (1_000, ["-H", "Expect: 100-continue"], 204),
@@ -255,18 +255,18 @@ def upload(simulator, tmp_path, byte_count, *words):
         (1_000, ["-H", "Transfer-Encoding: chunked"], 411),
     ],
 )
-def test_a_scenario_may_be_large_but_says_how_large(
+def test_a_scenario_can_be_large_up_to_a_reported_limit(
     simulator, tmp_path, byte_count, words, status
 ):
     assert upload(simulator, tmp_path, byte_count, *words) == (status, "")
-    # The next one is served, whatever became of the rest of this.
+    # The next request is served, whatever happened to the rest of this one.
     assert simulator.control("GET", "/statistics")[0] == 200
 
 
 # Broadcasts
 
 
-def test_a_channel_lives_and_is_broadcast_to(simulator):
+def test_a_channel_can_be_created_and_broadcast_to(simulator):
     token = provider_token(simulator)
     base = f"{simulator.ready['sandbox_channels']}/1/apps/{APP}"
 
@@ -295,7 +295,7 @@ def test_a_channel_lives_and_is_broadcast_to(simulator):
     assert (status, json.loads(body)["reason"]) == (400, "ChannelNotRegistered")
 
 
-# What keeps it from starting
+# Errors at startup
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_channel_lives_and_is_broadcast_to(simulator):
         ("--control-port", "control port {port}: Address already in use"),
     ],
 )
-def test_a_mistake_is_one_line(tmp_path, option, words):
+def test_a_mistake_takes_one_line(tmp_path, option, words):
     lost = str(tmp_path / "lost" / "file")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -329,7 +329,7 @@ def test_a_mistake_is_one_line(tmp_path, option, words):
     assert line.startswith("heliograph-lab: " + words.format(lost=lost, port=port))
 
 
-def test_a_key_that_cannot_be_made_is_one_line(tmp_path):
+def test_a_key_that_cannot_be_created_takes_one_line(tmp_path):
     lost = str(tmp_path / "lost" / "key.p8")
     keys = tmp_path / "keys.json"
     keys.write_text(json.dumps([{"key_id": "A" * 10, "team_id": "B" * 10, "file": lost}]))

@@ -38,10 +38,10 @@ def simulator(simulators, tmp_path, files):
         (OTHER, "production", 400, "TopicDisallowed"),
     ],
 )
-def test_a_key_is_good_for_what_the_file_says(
+def test_a_key_works_as_far_as_the_file_allows(
     simulator, files, key_id, environment, status, reason
 ):
-    """The keys did not exist: the simulator made them."""
+    """The key files did not exist, so the simulator created them."""
     token = provider_token(simulator, key_id, files[key_id])
     found, _, body = push(simulator, TOKEN, environment=environment, jwt_token=token)
     assert (found, json.loads(body)["reason"] if body else None) == (status, reason)
@@ -74,7 +74,7 @@ def test_only_related_keys_share_a_connection(simulator, files, second, statuses
         ),
     ],
 )
-def test_a_bad_key_file_says_what_is_wrong(tmp_path, text, words):
+def test_a_bad_key_file_names_the_problem(tmp_path, text, words):
     (tmp_path / "keys.json").write_text(text)
     lab = os.path.abspath(built_binary("heliograph-lab"))
     command = [lab, "simulate-apns", "--keys", "keys.json"]

@@ -1,4 +1,4 @@
-"""What an operator gets wrong: one clear line that names the key, never a crash."""
+"""An operator's mistakes: one clear line that names the key, never a crash."""
 
 import datetime
 import json
@@ -34,7 +34,7 @@ def missing_key_file(settings, folder):
 
 
 def unreadable_key_file(settings, folder):
-    # A directory, because root reads files of any mode.
+    # A directory, because root can read files of any mode.
     return with_credential(settings, key_file=str(folder))
 
 
@@ -68,7 +68,7 @@ def wrong_type(settings, _):
 
 def no_sources(settings, _):
     del settings["sources"]
-    # Then there is one source, of a topic that does not exist.
+    # Leaves one source, whose topic does not exist.
     settings["kafka"]["properties"] = {"topic.metadata.propagation.max.ms": 0}
     return settings
 
@@ -122,7 +122,7 @@ def same_bundle_twice(settings, _):
     return settings
 
 
-# fault: what its line must name
+# fault: the pattern of its line
 FATAL_FAULTS = {
     missing_key_file: r"apns\.credentials\.0\.key_file",
     unreadable_key_file: r"apns\.credentials\.0\.key_file",
@@ -146,7 +146,7 @@ FATAL_FAULTS = {
 
 
 def assert_one_clear_line(service, pattern, lines=1):
-    """It ended by itself, with a code of its own, and one line a fault says what to mend."""
+    """The process exited with its own code, and one line per fault says what to fix."""
     code = service.child.wait_for_exit(EXIT_SECONDS)
     assert code > 0, f"exit code {code}: {service.child.told()}"
     service.assert_no_crash()
@@ -157,7 +157,7 @@ def assert_one_clear_line(service, pattern, lines=1):
 @pytest.mark.parametrize("fault", FATAL_FAULTS, ids=lambda fault: fault.__name__)
 def test_a_fault_in_the_configuration_is_named(fault, bench, simulator, tmp_path):
     service = bench.start(fault(bench.configuration(simulator), tmp_path))
-    # Three patterns stand in both credentials, and each is named.
+    # Three patterns are in both credentials, and each is named.
     lines = 3 if fault is same_bundle_twice else 1
     assert_one_clear_line(service, FATAL_FAULTS[fault], lines)
 
@@ -176,7 +176,7 @@ def test_all_faults_are_reported_at_once(bench, simulator, tmp_path):
     "text",
     ["kafka: [unclosed\n", "kafka:\n\tbootstrap_servers: tab\n", "- a list\n"],
 )
-def test_bad_yaml_is_named_with_its_file(text, bench):
+def test_invalid_yaml_is_named_with_its_file(text, bench):
     assert_one_clear_line(bench.start(text), r"heliograph\.yaml")
 
 
@@ -198,11 +198,11 @@ ALIAS_BOMB = "a0: &a0 x\n" + "".join(
     ],
     ids=["tab", "two documents", "twice", "NUL", "no anchor", "alias bomb", "alias bomb as a key"],
 )
-def test_yaml_that_cannot_be_read_says_why_and_where(text, told, bench):
+def test_yaml_that_cannot_be_read_names_the_reason_and_the_place(text, told, bench):
     assert_one_clear_line(bench.start(text), told)
 
 
-def test_an_empty_file_lacks_what_is_required(bench):
+def test_an_empty_file_reports_the_required_keys(bench):
     assert_one_clear_line(bench.start(""), r"^(heliograph: |error: )?apns\.credentials")
 
 
@@ -229,7 +229,7 @@ def test_an_environment_variable_is_named_like_its_key(bench, simulator, monkeyp
 
 
 def assert_not_ready(service, pattern):
-    """It ends with a clear line, or stays up, is not ready, and says why."""
+    """The process exits with a clear line, or stays up, is not ready, and says why."""
 
     def explained():
         if not service.child.is_running:
@@ -249,7 +249,7 @@ def assert_not_ready(service, pattern):
 
 
 @pytest.mark.takes(10)
-def test_no_broker_is_a_reason_not_to_be_ready(bench, simulator):
+def test_the_service_is_not_ready_without_a_broker(bench, simulator):
     with reserved_port() as port:
         kafka = {"bootstrap_servers": f"127.0.0.1:{port}"}
         service = bench.start(bench.configuration(simulator, kafka=kafka))

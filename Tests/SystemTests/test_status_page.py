@@ -1,4 +1,4 @@
-"""The status page in a real browser: what it shows, to whom, and what it asks for."""
+"""The status page in a real browser: its content, its accessibility, and its requests."""
 
 import contextlib
 import pathlib
@@ -35,7 +35,7 @@ STATES = {
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """A service of its own, with a bench to feed it."""
+    """A service with its own bench that feeds it events."""
     folder = tmp_path_factory.mktemp("status-page")
     with contextlib.ExitStack() as stack:
         kafka = stack.enter_context(kafka_processes.mock_cluster())
@@ -59,14 +59,14 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def scripted(browser, running):
-    """The service's own page, before documents by hand."""
+    """The service's own page with hand-written documents."""
     _, service, _ = running
     page, headers = service.fetch_with_headers("/")
     names = ("Content-Type", "Content-Security-Policy", "X-Content-Type-Options")
     fields = {name: headers[name] for name in names}
     with status_page.scripted_service(page, fields) as service:
         yield service
-        # A page that outlives its server would complain in the next test.
+        # A page that outlives its server would report errors in the next test.
         browser.open("about:blank")
 
 
@@ -104,18 +104,18 @@ def show(browser, scripted, told, headline, look=(WIDE, False)):
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("state", STATES)
-def test_each_state_in_each_look(browser, scripted, state, look):
+def test_each_state_renders_in_each_theme_and_size(browser, scripted, state, look):
     make, headline = STATES[state]
     seen_before, said_before = len(browser.requests), len(browser.complaints)
     show(browser, scripted, make(), headline, LOOKS[look])
     assert browser.run(AUDIT) == []
     browser.screenshot(ARTIFACTS / f"{state}-{look}.png")
-    # What is folded away is looked at as well.
+    # Folded sections are checked, too.
     browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
     eventually(
         lambda: browser.run("return document.querySelectorAll('figure tbody tr').length"),
         10,
-        "the tables of the drawings",
+        "the tables of the charts",
     )
     assert browser.run(AUDIT) == []
     assert browser.complaints[said_before:] == []
@@ -144,13 +144,13 @@ def test_the_page_follows_the_service(browser, scripted):
     for sign in ("waited 7 min", "9,800 of 10,000", "breaker is open", "token fuse blown",
                  "more than one in a hundred"):
         assert sign in watch
-    # What readiness says is not said twice.
+    # Problems that readiness reports appear once.
     assert "nothing is sent with it" not in watch
     assert "paused" in text_of(browser, "lag") and "parked" in text_of(browser, "connections")
     assert browser.run("return document.title").startswith("✕ Not ready")
 
 
-def test_what_waits_in_retry_topics_is_no_lag(browser, scripted):
+def test_events_in_retry_topics_are_not_lag(browser, scripted):
     told = status_page.busy()
     lags = told["metrics"]["kafka_consumer_lag_records"]
     behind = sum(sample["value"] for sample in lags)
@@ -170,7 +170,7 @@ def test_what_waits_in_retry_topics_is_no_lag(browser, scripted):
         ("connecting", "DNS, proxy, firewall"),
     ],
 )
-def test_the_way_to_apns_is_blamed_only_without_a_connection(browser, scripted, said, advice):
+def test_the_route_to_apns_is_blamed_only_without_a_connection(browser, scripted, said, advice):
     told = status_page.busy()
     reason = f"apns.endpoints.production: {said}"
     part = "credential example (production)"
@@ -181,12 +181,12 @@ def test_the_way_to_apns_is_blamed_only_without_a_connection(browser, scripted, 
     assert ("DNS" in obstacles) == ("DNS" in advice)
 
 
-def test_silence_is_said_and_ends(browser, scripted):
+def test_a_silent_service_is_reported_until_it_answers(browser, scripted):
     show(browser, scripted, status_page.busy(), "Ready")
     scripted.is_silent = True
     wait_for_text(browser, "state", "No answer from the service")
     assert "The data below is from" in text_of(browser, "summary")
-    # The last numbers stay.
+    # The last numbers stay visible.
     assert "512" in text_of(browser, "tiles")
     assert browser.run(AUDIT) == []
     browser.screenshot(ARTIFACTS / "silent-light.png")
@@ -195,7 +195,7 @@ def test_silence_is_said_and_ends(browser, scripted):
     assert not browser.run("return document.body.classList.contains('stale')")
 
 
-def test_a_hidden_tab_asks_for_nothing(browser, scripted):
+def test_a_hidden_tab_sends_no_requests(browser, scripted):
     show(browser, scripted, status_page.idle(), "Ready")
     hide = """
         Object.defineProperty(document, "hidden", { value: arguments[0], configurable: true });
@@ -208,7 +208,7 @@ def test_a_hidden_tab_asks_for_nothing(browser, scripted):
     wait_for_text(browser, "state", "Not ready")
 
 
-def test_pause_by_keyboard_keeps_the_numbers(browser, scripted):
+def test_the_keyboard_pauses_the_page_and_numbers_stay(browser, scripted):
     show(browser, scripted, status_page.idle(), "Ready")
     browser.run("document.getElementById('pause').focus()")
     browser.press("Enter")
@@ -221,7 +221,7 @@ def test_pause_by_keyboard_keeps_the_numbers(browser, scripted):
     wait_for_text(browser, "state", "Not ready")
 
 
-def test_tab_goes_through_everything_in_order(browser, scripted):
+def test_tab_visits_every_control_in_order(browser, scripted):
     show(browser, scripted, status_page.degraded(), "Not ready", (PHONE, False))
     wanted = browser.run(
         """
@@ -248,7 +248,7 @@ def test_tab_goes_through_everything_in_order(browser, scripted):
 
 
 @pytest.mark.parametrize("points", [0, 1, 2, 40])
-def test_what_is_missing_is_left_out(browser, scripted, points):
+def test_missing_data_is_left_out(browser, scripted, points):
     said_before = len(browser.complaints)
     told = status_page.document(uptime=max(1, points) * 5, points=points)
     told["metrics"] = {}
@@ -279,7 +279,7 @@ def test_text_is_never_markup(browser, scripted):
     assert browser.complaints[said_before:] == []
 
 
-def test_nothing_slipped_in_runs(browser, scripted):
+def test_injected_code_never_runs(browser, scripted):
     show(browser, scripted, status_page.idle(), "Ready")
     ran = browser.run(
         """
@@ -294,7 +294,7 @@ def test_nothing_slipped_in_runs(browser, scripted):
     assert ran == 0
 
 
-def test_many_partitions_fold(browser, scripted):
+def test_many_partitions_are_folded(browser, scripted):
     told = status_page.busy()
     told["metrics"]["kafka_consumer_lag_records"] = status_page.labelled(
         "partition", {str(i): 500 - i for i in range(64)}, topic="notifications"
@@ -307,7 +307,7 @@ def test_many_partitions_fold(browser, scripted):
     assert text_of(browser, "lag-more") == "Show fewer"
 
 
-def test_the_scripted_documents_have_the_shape_of_the_real_ones(running):
+def test_the_scripted_documents_have_the_shape_of_real_ones(running):
     _, service, _ = running
     told, real = status_page.busy(), service.status()
     assert set(told) == set(real)
@@ -318,7 +318,7 @@ def test_the_scripted_documents_have_the_shape_of_the_real_ones(running):
     assert real["configuration"] and set(real["configuration"][0]) == {"key", "value"}
 
 
-def test_no_secret_is_shown(running):
+def test_the_page_shows_no_secret(running):
     _, service, _ = running
     status, page = service.fetch("/status.json")[1], service.fetch("/")[1]
     assert status_page.SECRET not in status + page
@@ -328,7 +328,7 @@ def test_no_secret_is_shown(running):
     assert settings["kafka.properties.session.timeout.ms"] == "6000"
 
 
-def test_a_real_service_from_idle_to_busy_to_degraded(browser, running):
+def test_a_real_service_goes_from_idle_to_busy_to_degraded(browser, running):
     bench, service, simulator = running
     said_before = len(browser.complaints)
     browser.look(*WIDE)
@@ -337,10 +337,10 @@ def test_a_real_service_from_idle_to_busy_to_degraded(browser, running):
     bench.produce([record(new_event()) for _ in range(300)])
     bench.produce([record(new_event(bundle_id="com.example.Unknown")) for _ in range(7)])
     bench.wait_for_outcomes(307, service=service)
-    # About 307: the page has rates, and takes each interval to be as long as the others.
+    # About 307: the page shows rates, and treats all intervals as equally long.
     wait_for_number(browser, "tiles", r"of (\d+), 15 min", range(250, 350))
     wait_for_text(browser, "reasons", "NoCredential")
-    # The words of the table of reasons.
+    # The explanation in the table of reasons.
     assert "credential" in text_of(browser, "reasons")
     assert "300" in text_of(browser, "outcomes")
     assert browser.run(AUDIT) == []
@@ -352,7 +352,7 @@ def test_a_real_service_from_idle_to_busy_to_degraded(browser, running):
     assert told["version"] and told["history"]["at_seconds"]
     [reason] = [one for one in told["reasons"] if one["reason"] == "NoCredential"]
     assert reason["outcomes"] == {"recent": 7, "total": 7} and reason["remedy"]
-    # From here on nobody answers in APNs' place; this test is the last one.
+    # The simulator is gone from here on; this is the last test.
     simulator.child.kill()
     wait_for_text(browser, "obstacles", "apns.endpoints.production", seconds=60)
     assert "Ready, but look at" in text_of(browser, "state")

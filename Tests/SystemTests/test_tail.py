@@ -1,4 +1,4 @@
-"""`heliograph tail`: outcomes as they come, as lines for people and for programs."""
+"""`heliograph tail`: outcomes as they arrive, as lines for people and for programs."""
 
 import hashlib
 import hmac
@@ -65,7 +65,7 @@ OUTCOMES = [
 
 
 def fingerprint(token):
-    """As the documentation says it is made."""
+    """Computed as the documentation describes."""
     return hmac.new(KEY.encode(), token.lower().encode(), hashlib.sha256).hexdigest()[:16]
 
 
@@ -91,7 +91,7 @@ class Bed:
         return self.kafka.produce(self.topic, records)
 
     def read(self, *options):
-        """What is there, to its end."""
+        """Reads the existing outcomes to the end."""
         return subprocess.run(
             self.command("--no-follow", *options),
             capture_output=True,
@@ -115,7 +115,7 @@ def following(child):
     return child
 
 
-def test_filters_pick_outcomes(bed):
+def test_filters_select_outcomes(bed):
     bed.write()
     everything = ["one", "two", "three", "four", STEERING]
     for options, expected in [
@@ -137,10 +137,10 @@ def test_filters_pick_outcomes(bed):
         assert bed.events(*options) == expected, options
 
 
-def test_it_begins_at_a_time(bed):
+def test_since_starts_at_a_time(bed):
     bed.write([outcome("early")])
     [early] = [message.timestamp()[1] for message in bed.kafka.read_all(bed.topic)]
-    eventually(lambda: time.time() * 1000 > early + 1, 5, "the clock to go on")
+    eventually(lambda: time.time() * 1000 > early + 1, 5, "the clock to advance")
     bed.write([outcome("late"), outcome("later")])
     late = bed.kafka.read_all(bed.topic)[1].timestamp()[1]
     moment = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(late // 1000))}.{late % 1000:03}Z"
@@ -148,7 +148,7 @@ def test_it_begins_at_a_time(bed):
     assert NO_TIMES not in bed.read("--since", moment).stderr
 
 
-def test_a_kafka_without_times_is_read_from_the_beginning(simulators, benches, tmp_path):
+def test_without_timestamps_kafka_is_read_from_the_beginning(simulators, benches, tmp_path):
     with mock_cluster() as kafka:
         bed = Bed(kafka, simulators, benches, tmp_path)
         assert NO_TIMES not in bed.read("--since", "1h").stderr
@@ -158,7 +158,7 @@ def test_a_kafka_without_times_is_read_from_the_beginning(simulators, benches, t
         assert NO_TIMES in bed.read("--since", "1h").stderr
 
 
-def test_lines_tell_everything_but_the_token(bed):
+def test_lines_show_everything_but_the_token(bed):
     bed.write()
     done = bed.read()
     said = done.stdout.decode()
@@ -192,7 +192,7 @@ def test_json_is_the_outcome_without_its_token(bed):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_follows_until_it_is_interrupted(bed, number):
+def test_tail_follows_until_it_is_interrupted(bed, number):
     bed.write([outcome("old")])
     with Child(bed.command("--json")) as child:
         following(child)
@@ -206,7 +206,7 @@ def test_it_follows_until_it_is_interrupted(bed, number):
         assert child.lines("stderr")[-1] == "heliograph: 2 outcomes"
 
 
-def test_a_reader_that_has_gone_is_no_fault(bed):
+def test_a_reader_that_leaves_is_not_an_error(bed):
     with subprocess.Popen(
         [*LEASH, *bed.command("--json")],
         stdout=subprocess.PIPE,
@@ -226,7 +226,7 @@ def test_a_reader_that_has_gone_is_no_fault(bed):
 
 
 def shown_on_a_terminal(command, environment):
-    """What the command prints when its standard output is a terminal."""
+    """The command's output when its standard output is a terminal."""
     master, slave = pty.openpty()
     try:
         process = subprocess.run(
@@ -243,7 +243,7 @@ def shown_on_a_terminal(command, environment):
         while block := os.read(master, 65536):
             said += block
     except OSError:
-        # Linux' word for the end of a terminal that nobody has open any more.
+        # Linux reports EIO when no process has the terminal open any more.
         pass
     finally:
         os.close(master)
@@ -261,7 +261,7 @@ def shown_on_a_terminal(command, environment):
         ({"TERM": "xterm", "NO_COLOR": ""}, ["--color", "never"], False),
     ],
 )
-def test_colours_are_for_terminals(bed, environment, options, is_colored):
+def test_colors_are_only_for_terminals(bed, environment, options, is_colored):
     bed.write([outcome("one")])
     said = shown_on_a_terminal(bed.command("--no-follow", *options), environment)
     assert b"accepted" in said
@@ -269,7 +269,7 @@ def test_colours_are_for_terminals(bed, environment, options, is_colored):
 
 
 @pytest.mark.takes(10)
-def test_faults_are_one_line(bed):
+def test_an_error_takes_one_line(bed):
     nowhere = yaml.safe_dump({**bed.settings, "results": {"topic": "not-there"}})
     silent = {**bed.settings["kafka"], "bootstrap_servers": "127.0.0.1:1"}
     without_key = {**bed.settings, "log": {"level": "info"}}
@@ -303,12 +303,12 @@ def test_faults_are_one_line(bed):
         ["--color", "blue"],
     ],
 )
-def test_what_cannot_be_meant_is_refused(bed, options):
+def test_a_contradictory_command_line_is_refused(bed, options):
     assert bed.read(*options).returncode == 64
 
 
 @pytest.mark.core
-def test_it_shows_what_the_service_publishes(bed, simulators, benches):
+def test_tail_shows_what_the_service_publishes(bed, simulators, benches):
     simulator = simulators({"rules": [{"prefix": "dead", "is": "unregistered", "since": 1}]})
     settings = {**bed.settings, "apns": bed.bench.configuration(simulator)["apns"]}
     good, dead = new_event(), new_event(device_token=DEAD)

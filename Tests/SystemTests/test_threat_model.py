@@ -1,4 +1,4 @@
-"""docs/threat-model.md: each stop that it names is there."""
+"""docs/threat-model.md: every file, suite and test that it names exists."""
 
 import re
 
@@ -22,17 +22,17 @@ def sources_of(files):
 
 
 @pytest.mark.parametrize("path", named(r"(Sources|scripts)/.*"))
-def test_a_file_is_there(path):
+def test_named_files_exist(path):
     assert (ROOT / path).exists()
 
 
 @pytest.mark.parametrize("suite", named(r"[A-Z]\w+Tests"))
-def test_a_suite_is_there(suite):
+def test_named_suites_exist(suite):
     assert list(TESTS.rglob(f"{suite}.swift"))
 
 
 @pytest.mark.parametrize("name", named(r"test_\w+(\.py)?"))
-def test_a_system_test_is_there(name):
+def test_named_system_tests_exist(name):
     files = list((TESTS / "SystemTests").glob("test_*.py"))
     if name.endswith(".py"):
         assert name in [path.name for path in files]
@@ -41,5 +41,5 @@ def test_a_system_test_is_there(name):
 
 
 @pytest.mark.parametrize(("suite", "name"), re.findall(r"`(\w+Tests)`: `([^`]+)`", TEXT))
-def test_a_unit_test_is_there(suite, name):
+def test_named_unit_tests_exist(suite, name):
     assert f"func `{name}`" in sources_of(TESTS.rglob(f"{suite}.swift"))

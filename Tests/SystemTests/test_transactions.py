@@ -1,4 +1,4 @@
-"""`results.transactional`: for readers of what is committed, one outcome of each event."""
+"""`results.transactional`: readers of committed records see one outcome per event."""
 
 import collections
 import json
@@ -14,9 +14,9 @@ from harness.service import position_of
 EVENTS = 1500
 IN_FLIGHT = 200
 SLOW = {"latency_ms": 100}
-# The simulator can be told another scenario.
+# Lets tests replace the simulator's scenario.
 CONTROLLED = ["--control-port", 0]
-# More than are in flight: where a simulator holds them, a burst is under way when the signal comes.
+# More than fit in flight: if a simulator holds them, the burst is in flight when the signal comes.
 HELD = 2 * IN_FLIGHT
 DRAIN_SECONDS = 20
 
@@ -28,7 +28,7 @@ def transactional(bench, simulator, name="press", **changes):
 
 
 def committed_outcomes(bench):
-    """How many committed outcomes each event has."""
+    """The number of committed outcomes of each event."""
     found = bench.kafka.read_committed(bench.topics.results)
     return collections.Counter(position_of(json.loads(message.value())) for message in found)
 
@@ -45,13 +45,13 @@ def each_once(written):
     return {place.position: 1 for place in written}
 
 
-def test_outcomes_and_offsets_move_together(broker, simulators, benches):
+def test_outcomes_and_offsets_are_committed_together(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     written = bench.produce(records(300))
     service = bench.start(transactional(bench, simulator, shards=2)).wait_until_ready()
     bench.wait_until_settled(service=service)
     assert committed_outcomes(bench) == each_once(written)
-    # More, after a rest: one transaction follows the other.
+    # More, after a pause, in another transaction.
     written += bench.produce(records(100))
     bench.wait_until_settled(service=service)
     service.drain(DRAIN_SECONDS)
@@ -78,10 +78,10 @@ def test_an_event_that_waits_in_a_retry_topic_has_one_outcome(broker, simulators
     (topic,) = create_retry_topics(bench, "2s")
     settings = transactional(bench, simulator, retry=retrying("2s"))
     settings["kafka"]["group_instance_id"] = "press-0"
-    # Too few devices to open the breaker, whose probes would fail with each one not tried yet.
+    # Too few devices to open the breaker, whose probes would fail with each event not yet tried.
     written = bench.produce(records(9))
     first = bench.start(settings).wait_until_ready()
-    eventually(lambda: bench.kafka.read_committed(topic), 30, "events to be put off")
+    eventually(lambda: bench.kafka.read_committed(topic), 30, "events to be deferred")
     first.child.kill()
     second = bench.start(settings).wait_until_ready(60)
     wait_for_committed(bench, len(written), second)
@@ -89,7 +89,7 @@ def test_an_event_that_waits_in_a_retry_topic_has_one_outcome(broker, simulators
     second.drain(DRAIN_SECONDS)
     assert committed_outcomes(bench) == each_once(written)
     deferred = bench.kafka.read_committed(topic)
-    assert len(deferred) == len(written), "each was put off once"
+    assert len(deferred) == len(written), "each event must be deferred once"
 
 
 @pytest.mark.takes(20)
@@ -98,13 +98,13 @@ def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
     bench, simulator = benches(broker), simulators({**slow, "rules": [HOLD]}, CONTROLLED)
     written = bench.produce(burst(EVENTS, HELD))
     settings = transactional(bench, simulator)
-    # A dead member keeps its partitions at this broker, so a static one takes its own place.
+    # This broker keeps a dead member's partitions, so a static member replaces it.
     settings["kafka"]["group_instance_id"] = "press-0"
     for share in (6, 3):
         service = bench.start(settings).wait_until_ready()
         wait_for_committed(bench, EVENTS // share, service)
         service.child.kill()
-        assert committed_outcomes(bench).total() < EVENTS, "the burst is over already"
+        assert committed_outcomes(bench).total() < EVENTS, "the burst is already over"
     assert simulator.control("POST", "/scenario", slow)[0] == 204
     last = bench.start(settings).wait_until_ready(60)
     bench.wait_until_settled(seconds=120, service=last)
@@ -119,7 +119,7 @@ def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
 
 @pytest.mark.takes(10)
 def test_what_settled_behind_a_slow_record_keeps_its_one_outcome(broker, simulators, benches):
-    """The commit metadata goes with the transaction."""
+    """The commit metadata is part of the transaction."""
     slow = {"prefix": "57ac", "is": "ok", "delay_ms": 8_000}
     bench, simulator = benches(broker, 1), simulators({**SLOW, "rules": [slow]})
     settings = transactional(bench, simulator)
@@ -150,7 +150,7 @@ def test_sigterm_in_mid_burst_repeats_no_push(broker, simulators, benches):
     assert simulator.control("POST", "/scenario", SLOW)[0] == 204
     settled = committed_outcomes(bench).total()
     assert settled < EVENTS
-    assert len(simulator.requests()) == settled, "sent, but without an outcome"
+    assert len(simulator.requests()) == settled, "some events were sent and have no outcome"
 
     second = bench.start(transactional(bench, simulator)).wait_until_ready()
     bench.wait_until_settled(seconds=120, service=second)
@@ -180,7 +180,7 @@ def test_two_members_share_the_work_and_one_leaves(broker, simulators, benches):
     assert committed_outcomes(bench) == each_once(written)
 
 
-def test_a_twin_ends_with_a_clear_line(broker, simulators, benches):
+def test_of_two_members_with_one_transactional_id_the_older_exits(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     settings = transactional(bench, simulator)
     first = bench.start(settings).wait_until_ready()

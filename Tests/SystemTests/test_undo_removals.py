@@ -1,4 +1,4 @@
-"""The page about removals that were wrong is run as it stands, against a service whose fuse blew."""
+"""Runs the page about undoing wrong removals unchanged, against a service whose fuse blew."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from harness.service import outcomes_of
 
 PAGE = ROOT / "docs" / "how-to" / "undo-removals.md"
 DEAD = "de" + "0" * 62
-# As of a wrong host: APNs condemns every token but one kind, until the scenario is another.
+# As for a wrong host: APNs calls every token dead except one kind, until the scenario changes.
 WRONG = {"default": {"is": "unregistered"}}
 
 
@@ -47,7 +47,7 @@ def outcomes(bench):
 def test_removals_before_the_fuse_blew_can_be_undone(broker, simulators, benches, tmp_path):
     bench, wrong, right = benches(broker), simulators(WRONG), simulators({})
     before = bench.run(wrong)
-    # Dead already before the mistake, which the times leave out.
+    # Already dead before the mistake, so outside of the given times.
     bench.produce([record(new_event(device_token=DEAD))])
     bench.wait_for_outcomes(1, service=before)
     began = datetime.now(UTC)
@@ -75,12 +75,12 @@ def test_removals_before_the_fuse_blew_can_be_undone(broker, simulators, benches
     eventually(
         lambda: "heliograph_suppressed_tokens 1\n" in service.fetch("/metrics")[1],
         10,
-        "the findings to be taken back",
+        "the tombstones to be written",
     )
     service.drain()
     assert run() == []
 
-    # The next process does not know them either.
+    # The next process treats them as alive, too.
     after = bench.run(right)
     count = bench.kafka.count(bench.topics.results)
     events = [new_event(device_token=token) for token in [*wrongly, DEAD]]

@@ -1,4 +1,4 @@
-"""`heliograph validate` as upstream teams use it, and the shipped schemas in other hands."""
+"""`heliograph validate` as upstream teams use it, and the shipped schemas in other validators."""
 
 import concurrent.futures
 import contextlib
@@ -19,7 +19,7 @@ SUITE = ROOT / ".build" / "schema-suite"
 
 
 def validate(*arguments, text=b"", **options):
-    """(exit code, results, standard error) of the command with that input."""
+    """(exit code, results, standard error) of the command with this input."""
     run = subprocess.run(
         [built_binary("heliograph"), "validate", *map(str, arguments)],
         input=text,
@@ -32,7 +32,7 @@ def validate(*arguments, text=b"", **options):
 
 
 def lines(documents):
-    """As JSON lines, in ASCII so that half a surrogate pair goes through."""
+    """As JSON lines, in ASCII, so that half a surrogate pair can be written."""
     return "".join(json.dumps(document) + "\n" for document in documents).encode()
 
 
@@ -50,26 +50,26 @@ def expected_violations(name):
 
 
 @pytest.mark.parametrize("name", contracts.NAMES)
-def test_another_validator_takes_the_valid_examples(name):
+def test_another_validator_accepts_the_valid_examples(name):
     for file, text in examples(name, "valid"):
         errors = contracts.validator(name).iter_errors(json.loads(text))
         assert [error.message for error in errors] == [], file
 
 
 @pytest.mark.parametrize("name", contracts.NAMES)
-def test_another_validator_finds_the_same_one_violation(name):
+def test_another_validator_finds_the_same_violation(name):
     expected = expected_violations(name)
     for file, text in examples(name, "invalid"):
         errors = list(contracts.validator(name).iter_errors(json.loads(text)))
         if expected[file]["keyword_location"].endswith("/x-maxBytes"):
-            assert not errors, f"{file}: the extension keyword is known to nobody else"
+            assert not errors, f"{file}: other validators ignore the extension keyword"
             continue
         [error] = errors
         assert location_of(error) == location_in(expected[file]), file
 
 
 def location_of(error):
-    """(instance, keyword) with what jsonschema leaves out left out."""
+    """(instance, keyword) in the form that jsonschema reports."""
     steps = list(error.absolute_schema_path)
     after = [*steps[1:], None]
     steps = [s for s, next in zip(steps, after) if not (s == "if" and next in ("then", "else"))]
@@ -77,7 +77,7 @@ def location_of(error):
 
 
 def location_in(violation):
-    """The same of an expected violation.
+    """The same for an expected violation.
 
     jsonschema names the object for `additionalProperties` and `false`, and follows `$ref` silently.
     """
@@ -93,12 +93,12 @@ def location_in(violation):
 
 @pytest.mark.core
 @pytest.mark.parametrize("name", contracts.NAMES)
-def test_the_command_says_of_each_example_what_its_folder_says(name):
+def test_validate_agrees_with_the_folder_of_each_example(name):
     schema = ROOT / "schemas" / f"{name}.schema.json"
     expected = expected_violations(name)
     for folder, code in (("valid", 0), ("invalid", 1)):
         files = examples(name, folder)
-        # Sizes count as the bytes stand there, so only line ends go.
+        # Sizes count the bytes as given, so only line ends are removed.
         text = b"".join(document.replace(b"\n", b" ") + b"\n" for _, document in files)
         status, results, error = validate("--schema", schema, "--assert-format", "-", text=text)
         assert status == code, error
@@ -136,7 +136,7 @@ def test_common_mistakes_are_named():
         assert "whole document" not in error, name
 
 
-def test_another_schema_reads_texts_as_events_are_read(tmp_path):
+def test_texts_for_another_schema_are_read_like_events(tmp_path):
     schema = tmp_path / "schema.json"
     schema.write_text('{"properties":{"user_id":{"type":"integer"}},"additionalProperties":false}')
     good = '{"user_id":1}'
@@ -154,13 +154,13 @@ def test_another_schema_reads_texts_as_events_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("rule", "code", "count"), [("warn", 0, 1), ("strict", 1, 1), ("off", 0, 0)]
 )
-def test_the_payload_rule_is_the_configuration_s(rule, code, count):
+def test_the_payload_rule_comes_from_the_configuration(rule, code, count):
     text = encoded(new_event(payload={"aps": {"alert": "x", "badge": -1}}))
     status, [result], _ = validate("--payload", rule, "-", text=text)
     assert (status, len(result["violations"])) == (code, count)
 
 
-def test_broadcasts_are_held_to_what_their_source_holds_them_to():
+def test_broadcasts_are_checked_like_those_of_their_source():
     good = {
         "id": "goal-3",
         "channel_id": "dHN0LXNyY2gtY2hubA==",
@@ -177,7 +177,7 @@ def test_broadcasts_are_held_to_what_their_source_holds_them_to():
     assert not validate("-", text=encoded(good))[1][0]["valid"]
 
 
-def test_what_the_documents_show_is_what_is_said():
+def test_the_docs_show_the_real_messages():
     text = lines([new_event(), new_event(priority=-4711)])
     said = subprocess.run(
         [built_binary("heliograph"), "validate", "-"],
@@ -198,7 +198,7 @@ def test_what_the_documents_show_is_what_is_said():
     assert shown == [violation["message"]]
 
 
-def test_lines_of_every_kind_have_a_result_each_in_order(tmp_path):
+def test_each_line_gets_a_result_in_order(tmp_path):
     good = encoded(new_event())
     pieces = [good, b"", good + b"\r", b"  \t", b"{", b"\xff\xfe", b"null", b"x" * 2_000_000, good]
     file = tmp_path / "events.ndjson"
@@ -233,7 +233,7 @@ def test_a_result_comes_before_the_next_line_is_written():
         assert process.wait(SECONDS) == 0
 
 
-def test_memory_is_bounded_however_long_input_and_lines_are(tmp_path):
+def test_memory_is_bounded_for_any_input_and_line_length(tmp_path):
     file = tmp_path / "long.ndjson"
     event = encoded(new_event()) + b"\n"
     with file.open("wb") as output:
@@ -246,7 +246,7 @@ def test_memory_is_bounded_however_long_input_and_lines_are(tmp_path):
     with (tmp_path / "results").open("wb") as results, (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen(command, stdout=results, stderr=said)
         while process.poll() is None:
-            # Not ru_maxrss: that one also knows the parent it was forked from.
+            # Not ru_maxrss, which includes the parent's memory before exec.
             peak = max(peak, resident_peak(process.pid))
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.02)
@@ -256,7 +256,7 @@ def test_memory_is_bounded_however_long_input_and_lines_are(tmp_path):
 
 
 def resident_peak(pid):
-    """KiB; 0 when the process has gone meanwhile."""
+    """In KiB; 0 if the process has ended meanwhile."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -278,7 +278,7 @@ def test_a_reader_that_leaves_ends_it_without_a_crash(tmp_path):
 
 
 def page_faults(file, tmp_path):
-    """How many new pages of memory the check of a file asks the kernel for."""
+    """How many page faults the check of a file causes."""
     command = [built_binary("heliograph"), "validate", str(file)]
     with (tmp_path / "results").open("wb") as results:
         process = subprocess.Popen(command, stdout=results, stderr=subprocess.DEVNULL)
@@ -291,12 +291,12 @@ def page_faults(file, tmp_path):
 def test_the_work_for_a_line_does_not_grow_with_the_lines_before_it(tmp_path):
     file = tmp_path / "short.ndjson"
     few, many = (file.write_bytes(b"{}\n" * n) and page_faults(file, tmp_path) for n in (1, 4_000))
-    # To copy what stands there already, for each line anew, takes hundreds of thousands.
+    # Copying all earlier content for each line would cause hundreds of thousands.
     assert many < few + 1_000, (few, many)
 
 
 def everything_written(descriptor):
-    """What stands in a pipe or a terminal whose other end is closed. Closes this end too."""
+    """Everything left in a pipe or a terminal whose other end is closed. Closes this end too."""
     with open(descriptor, "rb", buffering=0) as end:
         content = b""
         while part := read_or_nothing(end):
@@ -307,12 +307,12 @@ def everything_written(descriptor):
 def read_or_nothing(end):
     try:
         return end.read(1 << 16)
-    except OSError:  # Linux says EIO where a terminal's other end is closed.
+    except OSError:  # Linux returns EIO if a terminal's other end is closed.
         return b""
 
 
 @pytest.mark.parametrize("is_input_a_file", [True, False])
-def test_progress_is_shown_on_a_terminal_and_nowhere_else(is_input_a_file, tmp_path):
+def test_progress_is_shown_only_on_a_terminal(is_input_a_file, tmp_path):
     file = tmp_path / "short.ndjson"
     file.write_bytes((encoded(new_event()) + b"\n") * 1_000)
     for is_terminal in (True, False):
@@ -332,7 +332,7 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(is_input_a_file, tmp_p
         assert last in said, said
 
 
-def test_what_cannot_be_checked_is_another_exit_code(tmp_path):
+def test_input_that_cannot_be_checked_has_its_own_exit_code(tmp_path):
     (tmp_path / "broken.json").write_text('{"properties":{"a":{"type":"text"}}}')
     (tmp_path / "lost.json").write_text('{"$ref":"https://example.com/nowhere"}')
     (tmp_path / "no.json").write_text("{")
@@ -358,8 +358,8 @@ def test_what_cannot_be_checked_is_another_exit_code(tmp_path):
 
 
 @pytest.mark.parametrize("text", [b"", b"\n \n"])
-def test_an_input_without_a_line_is_no_success(text, tmp_path):
-    """Such as of tests that have stopped writing events, or of a jq that failed."""
+def test_an_input_without_a_line_is_not_a_success(text, tmp_path):
+    """For example of tests that no longer write events, or of a jq that failed."""
     file = tmp_path / "events.ndjson"
     file.write_bytes(text)
     for name, given in ((file, b""), ("-", text)):
@@ -371,7 +371,7 @@ def test_an_input_without_a_line_is_no_success(text, tmp_path):
 # Any schema
 
 
-def test_a_schema_finds_what_it_refers_to(tmp_path):
+def test_references_of_a_schema_are_resolved(tmp_path):
     folder = tmp_path / "own schemas"
     (folder / "parts").mkdir(parents=True)
     (folder / ".hidden").mkdir()
@@ -406,14 +406,14 @@ def test_a_schema_finds_what_it_refers_to(tmp_path):
     assert [result["valid"] for result in results] == [True, False], error
 
 
-def test_format_is_enforced_on_demand(tmp_path):
+def test_format_is_enforced_on_request(tmp_path):
     schema = tmp_path / "schema.json"
     schema.write_text('{"format":"ipv4"}')
     assert validate("--schema", schema, "-", text=b'"x"')[0] == 0
     assert validate("--schema", schema, "--assert-format", "-", text=b'"x"')[0] == 1
 
 
-def test_a_schema_without_a_draft_is_read_as_the_one_that_is_named(tmp_path):
+def test_a_schema_without_a_draft_uses_the_given_one(tmp_path):
     schema = tmp_path / "schema.json"
     schema.write_text('{"items":[{"type":"string"}]}')
     assert validate("--schema", schema, "--default-draft", "7", "-", text=b"[1]")[0] == 1
@@ -422,14 +422,14 @@ def test_a_schema_without_a_draft_is_read_as_the_one_that_is_named(tmp_path):
 
 @pytest.fixture(scope="module")
 def suite():
-    """The official test suite; scripts/fetch-schema-suite puts it there."""
+    """The official test suite, downloaded by scripts/fetch-schema-suite."""
     subprocess.run([ROOT / "scripts" / "fetch-schema-suite"], check=True, timeout=120)
     return SUITE
 
 
 @pytest.mark.parametrize(("draft", "name"), [("draft2020-12", "2020-12"), ("draft7", "7")])
 def test_the_command_passes_the_official_suite(draft, name, suite, tmp_path):
-    """Of each file a part, and all that reads other files: EventCodecTests has the whole of it."""
+    """Part of each file, and everything that reads other files; JSONSchemaTests run all of it."""
     groups = [
         (file.name, group)
         for file in sorted((suite / "tests" / draft).glob("*.json"))
@@ -463,7 +463,7 @@ def test_check_lists_the_schemas(tmp_path):
     folder = tmp_path / "schemas"
     folder.mkdir()
     (folder / "order.json").write_text('{"$id":"urn:example:order","title":"An order"}')
-    (tmp_path / "key.p8").write_text("looked at by the full check only")
+    (tmp_path / "key.p8").write_text("read by the full check only")
     configuration = tmp_path / "heliograph.yaml"
     settings = {
         "kafka": {"bootstrap_servers": "localhost:1"},
@@ -489,7 +489,7 @@ def test_check_lists_the_schemas(tmp_path):
 
     def check():
         command = [built_binary("heliograph"), "check", "--schemas", "--config", configuration]
-        # The tests' own variables are none of the command's, which refuses what it does not know.
+        # The command refuses unknown variables, so the tests' own are removed.
         own = {name: v for name, v in os.environ.items() if not name.startswith("HELIOGRAPH_")}
         return subprocess.run(command, capture_output=True, timeout=SECONDS, text=True, env=own)
 
@@ -516,7 +516,7 @@ def test_check_lists_the_schemas(tmp_path):
 
 
 def use_of(listing):
-    """What the listing says that a schema is used for, by the schema's name."""
+    """What the listing says about a schema's use, by the schema's name."""
 
     def use(name):
         paragraph = listing[listing.index(f"{name}\n") :]

@@ -9,14 +9,14 @@ import threading
 
 
 class Interrupted(Exception):
-    """The script is to end: nothing is started any more."""
+    """The script is ending: no command starts any more."""
 
 
 class Children:
-    """Runs commands, to be used with `with`: none outlives it, nor what it leaves in TMPDIR.
+    """Runs commands as a context manager: no command outlives it, nor do files in TMPDIR.
 
-    SIGINT and SIGTERM end the script. Only threads of a pool may call `run`: the main thread takes
-    the signals, and one between a start and its note would leave the child alone.
+    SIGINT and SIGTERM end the script. Only threads of a pool may call `run`: the main thread
+    handles the signals, and one between a start and its registration would orphan the child.
     """
 
     def __init__(self):
@@ -35,11 +35,11 @@ class Children:
         self._folder.cleanup()
 
     def run(self, command, timeout=None, environment={}):
-        """The exit code, None if the time ran out, and what was printed."""
+        """The exit code, None after a timeout, and the output."""
         with self._lock:
             if self._isOver:
                 raise Interrupted
-            # A process group of its own, so that its children end with it.
+            # In its own process group, so that its children end with it.
             process = subprocess.Popen(
                 [str(word) for word in command],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -63,7 +63,7 @@ class Children:
         sys.exit(128 + number)
 
     def _end(self):
-        """Politely, for `swift build` puts its children into groups of their own; then at once."""
+        """SIGINT first, because `swift build` puts its children into their own groups; then SIGKILL."""
         with self._lock:
             self._isOver = True
             processes = list(self._processes)

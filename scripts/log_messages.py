@@ -1,13 +1,14 @@
-"""The log messages of level notice and above, as the Swift sources have them.
+"""The log messages of level notice and above in the Swift sources.
 
-A call is `log.LEVEL("message", …)` or `log.log(LEVELS, "message", …)`. The message is a string, a choice of strings, or
-a name that the enclosing function (or, for a static constant, the file) sets to one; or that function's parameter.
+A call is `log.LEVEL("message", …)` or `log.log(LEVELS, "message", …)`. The message is a string, a
+choice of strings, a name that the enclosing function (or, for a static constant, the file) sets to
+one, or a parameter of that function.
 """
 
 import re
 
 LEVELS = ("notice", "warning", "error", "critical")
-# `log`, `log(ofShard: index)`, `log.everyLine`; other things have a method `error`, too.
+# `log`, `log(ofShard: index)`, `log.everyLine`; other types have a method `error`, too.
 CALL = re.compile(
     rf"\blog(?:\(\w[^()]*\))?(?:\.everyLine)?\.({'|'.join(LEVELS)}|log)\("
     r"|\.(?:notice|warning|critical)\("
@@ -35,7 +36,7 @@ def end_of_string(text, start):
 
 
 def end_of_argument(text, start, found=None):
-    """Where a comma, or a bracket that closes, ends the expression; `found` takes its strings."""
+    """The position of the comma or closing bracket after the expression; adds its strings to `found`."""
     depth, at = 0, start
     while depth or text[at] not in ",)]}":
         if text[at] == '"':
@@ -55,7 +56,7 @@ def strings(text, start):
 
 
 def named(text, name, call):
-    """The strings that a name stands for at a call."""
+    """The strings that a name can have at a call."""
     functions = list(FUNCTION.finditer(text, 0, call))
     start = functions[-1].start() if functions else 0
     if re.search(rf"\b_ {name}: \w+", text[start:call].partition("{")[0]):
@@ -68,7 +69,7 @@ def named(text, name, call):
 
 
 def choice(text, at):
-    """The string that begins at `at`, and those that follow it after a colon."""
+    """The string that begins at `at`, and the alternatives after each colon."""
     while True:
         at, content = end_of_string(text, at)
         yield content
@@ -79,7 +80,7 @@ def choice(text, at):
 
 
 def messages(text):
-    """Each message with its levels; None for a message that is not to be found."""
+    """Each message with its levels; None for a message that was not found."""
     for call in CALL.finditer(text):
         at = call.end()
         levels = [call[1]]

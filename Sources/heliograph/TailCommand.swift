@@ -19,6 +19,7 @@ enum TailCommand {
         parameters: [ConfigurationOption.config, since, noFollow, limit],
         furtherParameters: [
             "Filters": OutcomeSelection.parameters,
+            "Filters by device": OutcomeSelection.deviceParameters,
             "Output": [json, color],
         ],
         examples: [
@@ -126,8 +127,9 @@ enum TailCommand {
 /// Which outcomes `tail` shows.
 private enum OutcomeSelection {
     static let parameters: [any DeclaredParameter] = [
-        outcome, reason, bundleID, topic, credential, eventID, token, fingerprint,
+        outcome, reason, bundleID, topic, credential, eventID,
     ]
+    static let deviceParameters: [any DeclaredParameter] = [token, fingerprint, tokenAction]
 
     private static let outcome = Option.repeatable(
         "outcome",
@@ -175,6 +177,11 @@ private enum OutcomeSelection {
         .text("fingerprint"),
         help: "Only this device, by the fingerprint shown in logs."
     )
+    private static let tokenAction = Option.repeatable(
+        "token-action",
+        .choice("action") as ValueType<TokenAction>,
+        help: "Only outcomes with this advice for the device token."
+    )
 
     static func filter(_ arguments: Arguments) -> OutcomeFilter {
         var filter = OutcomeFilter()
@@ -184,6 +191,7 @@ private enum OutcomeSelection {
         filter.apnsTopics = Set(arguments[topic])
         filter.credentials = Set(arguments[credential])
         filter.eventIDs = Set(arguments[eventID])
+        filter.tokenActions = Set(arguments[tokenAction])
         filter.tokens = Set(arguments[token])
         filter.fingerprints = Set(arguments[fingerprint])
         return filter

@@ -5,6 +5,7 @@ package import Vocabulary
 package struct OutcomeFilter: Hashable, Sendable {
     package var kinds: Set<OutcomeKind> = []
     package var reasons: Set<String> = []
+    package var tokenActions: Set<TokenAction> = []
     /// Of the app, without the push type's suffix.
     package var bundleIDs: Set<String> = []
     /// Whole values of `apns-topic`.
@@ -25,6 +26,7 @@ package struct OutcomeFilter: Hashable, Sendable {
     package func admits(_ outcome: TailedOutcome) -> Bool {
         (kinds.isEmpty || kinds.contains(outcome.kind))
             && Self.admit(outcome.reason, reasons)
+            && Self.admit(outcome.tokenAction, tokenActions)
             && Self.admit(outcome.eventID, eventIDs)
             && Self.admit(outcome.apnsTopic, apnsTopics)
             && Self.admit(outcome.credential, credentials)
@@ -41,7 +43,7 @@ package struct OutcomeFilter: Hashable, Sendable {
             || bundleIDs.contains(APNsTopicRule.bundleID(in: APNsTopic(topic)))
     }
 
-    private static func admit(_ text: String?, _ wanted: Set<String>) -> Bool {
-        wanted.isEmpty || text.map(wanted.contains) == true
+    private static func admit<Value>(_ value: Value?, _ wanted: Set<Value>) -> Bool {
+        wanted.isEmpty || value.map(wanted.contains) == true
     }
 }

@@ -11,6 +11,7 @@ package import Vocabulary
 package struct TailedOutcome: Sendable {
     package let kind: OutcomeKind
     package let reason: String?
+    package let tokenAction: TokenAction?
     package let eventID: String?
     package let apnsTopic: String?
     package let credential: String?
@@ -30,6 +31,7 @@ package struct TailedOutcome: Sendable {
         self.kind = kind
         self.fields = fields
         reason = fields["reason"]?.string
+        tokenAction = fields["token_action"]?.string.flatMap(TokenAction.init(rawValue:))
         eventID = fields["event_id"]?.string
         apnsTopic = fields["topic"]?.string
         credential = fields["credential"]?.string

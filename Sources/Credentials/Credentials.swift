@@ -135,6 +135,11 @@ package final class Credentials: Sendable {
         }
     }
 
+    /// How many credentials do not use their present files; the files that all share count as one.
+    package var unusableCount: Int {
+        state.withLock { ($0.problems + [$0.commonProblem]).compactMap(\.self).count }
+    }
+
     package var metrics: CredentialMetrics {
         CredentialMetrics(reloads: reloads) { [weak self] in self?.readings() ?? [] }
     }

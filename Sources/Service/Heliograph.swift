@@ -241,11 +241,21 @@ package struct Heliograph: Sendable {
             files: FileMetrics(
                 reloads: [
                     (.admin, files.admin.reloads.counts), (.kafka, files.kafka.reloads.counts),
-                ]
-            ) { [kafkaCertificateExpiry] in
-                let admin = files.admin.identity?.notAfter
-                let uses = [(FileMetrics.Use.admin, admin), (.kafka, kafkaCertificateExpiry)]
-                return uses.compactMap { use, time in time.map { (use: use, notAfter: $0.seconds) }
+                ],
+                expiries: { [kafkaCertificateExpiry] in
+                    let admin = files.admin.identity?.notAfter
+                    let uses = [(FileMetrics.Use.admin, admin), (.kafka, kafkaCertificateExpiry)]
+                    return uses.compactMap { use, time in
+                        time.map { (use: use, notAfter: $0.seconds) }
+                    }
+                },
+                unusable: {
+                    [
+                        (.admin, files.admin.reloads.troubles.count),
+                        (.kafka, files.kafka.reloads.troubles.count),
+                        (.credentials, shards.credentials.unusableCount),
+                        (.schemas, shards.schemas.directory?.problem == nil ? 0 : 1),
+                    ]
                 }
             },
             kafka: KafkaMetrics { readings.kafka },

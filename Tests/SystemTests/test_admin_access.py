@@ -145,10 +145,13 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
     assert opens(NEXT)
     [warning] = service.warnings()
     assert warning.startswith("admin: admin.bearer_token_file: ") and "tiny" not in warning
+    unusable = 'heliograph_unusable_files{use="admin"}'
+    assert f"{unusable} 1\n" in curl(service, "/metrics", "--oauth2-bearer", NEXT)[1]
     replaced(f"{NEXT}\n")
     eventually(lambda: not opens(TOKEN), 30, service.child.told)
     assert opens(NEXT) and not service.warnings()
     shown = curl(service, "/metrics", "--oauth2-bearer", NEXT)[1]
+    assert f"{unusable} 0\n" in shown
     for result, count in (("ok", 2), ("failed", 1)):
         assert f'heliograph_files_reloads_total{{use="admin",result="{result}"}} {count}\n' in shown
     text = "\n".join(service.child.lines("stderr"))

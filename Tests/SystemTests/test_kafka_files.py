@@ -65,12 +65,14 @@ def test_a_new_certificate_is_used_and_nothing_is_lost(
         eventually(lambda: len(service.log_lines(REFUSED)) > number, 30, service.child.told)
     [warning] = service.warnings()
     assert warning.startswith("kafka files: ") and "ssl.certificate.location" in warning
+    assert 'heliograph_unusable_files{use="kafka"} 1\n' in service.fetch("/metrics")[1]
     # Restoring the original changes nothing.
     put(certificate, first.read_text())
     service.child.send(signal.SIGHUP)
     eventually(lambda: not service.warnings(), 30, service.child.told)
     shown = service.fetch("/metrics")[1]
     assert 'heliograph_files_reloads_total{use="kafka",result="failed"} 2\n' in shown
+    assert 'heliograph_unusable_files{use="kafka"} 0\n' in shown
     bench.produce(records(50))
     bench.wait_for_outcomes(100, service=service)
     assert not service.log_lines(CHANGED)

@@ -179,10 +179,12 @@ def test_a_change_is_loaded_without_a_restart(broker, simulators, benches, tmp_p
     eventually(lambda: reloads(service, "failed") == 1, 20, "the bad schema to be refused")
     [warning] = service.warnings()
     assert warning.startswith("schemas: ") and "news.json" in warning and "/type" in warning
+    assert metric(service, 'unusable_files{use="schemas"}') == 1
     assert both() == (INVALID, ACCEPTED)
 
     directory.publish({"news.json": requiring("a")})
     eventually(lambda: reloads(service, "ok") == 2, 20, "the good schema to be loaded")
+    assert metric(service, 'unusable_files{use="schemas"}') == 0
     assert not service.warnings()
     assert both() == (ACCEPTED, INVALID)
     assert len(service.log_lines("schemas reloaded")) == 2

@@ -122,6 +122,8 @@ def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_loaded(
     assert "apns.credentials.0.key_file" in line["problem"]
     [warning] = service.warnings()
     assert warning.startswith("credential example: ") and "key_file" in warning
+    unusable = "heliograph_unusable_files"
+    assert metric(service, unusable)['{use="credentials"}'] == 1
     assert "no key at all" not in "\n".join(service.child.lines("stderr"))
     key_file.unlink()
     wait_for_log(service, REFUSED, 2)
@@ -129,6 +131,7 @@ def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_loaded(
     eventually(lambda: not service.warnings(), 30, service.child.told)
     sent += send_until(bench, lambda: service.log_lines(TAKEN), service)
     assert_all_accepted(bench, service, sent)
+    assert not any(metric(service, unusable).values())
     # The same key again changes nothing: one connection, one provider token.
     assert metric(service, "heliograph_credentials_reloads_total") == {
         '{result="ok"}': 1,

@@ -225,6 +225,15 @@ import Vocabulary
         )
     }
 
+    @Test func `files that cannot be used are told as long as that is so`() {
+        let files = FileMetrics(unusable: { [(.admin, 0), (.credentials, 2)] })
+        let lines = PrometheusText.render(
+            Metrics(version: "1.2.3", shards: [], files: files).families
+        )
+        #expect(lines.contains("\nheliograph_unusable_files{use=\"admin\"} 0\n"))
+        #expect(lines.contains("\nheliograph_unusable_files{use=\"credentials\"} 2\n"))
+    }
+
     @Test func `a reason in both lists is distinguished by its decider`() {
         let lines = metrics { shard, _ in
             shard.count(.rejected, reason: .apns(.payloadTooLarge), credential: 0)

@@ -257,7 +257,7 @@ let package = Package(
             "ServiceTests",
             [
                 "Service", "AdminHTTP", "Configuration", "Delivery", "EventCodec", "HTTP2Peer",
-                "JSONSchema", "Log", "Vocabulary",
+                "JSONSchema", "KafkaIO", "Log", "Telemetry", "Vocabulary",
             ]
         ),
         tests(

@@ -46,11 +46,11 @@ package struct AdminRoutes: Sendable {
     }
 
     private func page(_ request: HTTPRequest) -> HTTPResponse {
-        switch request.path {
-        case "/metrics": return metrics(accepted: request["accept"])
-        case "/status.json":
-            return HTTPResponse(.ok, contentType: "application/json", body: state.statusJSON())
-        case "/":
+        switch (request.path, state.statusJSON) {
+        case ("/metrics", _): return metrics(accepted: request["accept"])
+        case ("/status.json", let json?):
+            return HTTPResponse(.ok, contentType: "application/json", body: json())
+        case ("/", .some):
             var answer = HTTPResponse(
                 .ok,
                 contentType: "text/html; charset=utf-8",

@@ -7,14 +7,14 @@ package struct AdminState: Sendable {
     package var readiness: @Sendable () -> Readiness
     /// Read now.
     package var metrics: @Sendable () -> [MetricFamily]
-    /// See `StatusDocument`.
-    package var statusJSON: @Sendable () -> [UInt8]
+    /// See `StatusDocument`; nil: there is no status page.
+    package var statusJSON: (@Sendable () -> [UInt8])?
 
     package init(
         isAlive: @escaping @Sendable () -> Bool,
         readiness: @escaping @Sendable () -> Readiness,
         metrics: @escaping @Sendable () -> [MetricFamily],
-        statusJSON: @escaping @Sendable () -> [UInt8]
+        statusJSON: (@Sendable () -> [UInt8])?
     ) {
         self.isAlive = isAlive
         self.readiness = readiness

@@ -102,32 +102,12 @@ package struct Heliograph: Sendable {
         onListening: @escaping @Sendable (UInt16) -> Void
     ) -> [PartGroup.Part] {
         let (state, status) = adminState(shards, files, schemaMetrics)
-        let hostName = ProcessInfo.processInfo.hostName
-        let server = AdminServer(
-            host: configuration.admin.host,
-            port: configuration.admin.port,
-            state: state,
-            access: AdminAccess(
-                hosts: AdminHosts(configuration.admin.hosts + [hostName]),
-                requiresTLS: configuration.admin.certificateFile != nil,
-                tokens: { files.admin.tokens }
-            ),
-            identity: { files.admin.identity }
-        ) { [log] cause in
-            log.error("admin port: accept failed", [.error: cause])
-        }
         var parts = [
             PartGroup.Part("Kafka client files", mayEnd: true) { await files.kafka.wait() },
             PartGroup.Part("log summaries") { await summarizeLog() },
             PartGroup.Part("status history") { await status.run() },
-            PartGroup.Part("admin port") { [log] in
-                try await server.run { address in
-                    log.notice(
-                        "admin port is listening",
-                        [.address: address.description, .port: "\(address.port)"]
-                    )
-                    onListening(address.port)
-                }
+            PartGroup.Part("admin port") {
+                try await files.admin.serve(state, onListening: onListening)
             },
             PartGroup.Part("shards") { try await shards.run() },
         ]
@@ -257,7 +237,7 @@ package struct Heliograph: Sendable {
                         (.schemas, shards.schemas.directory?.problem == nil ? 0 : 1),
                     ]
                 }
-            },
+            ),
             kafka: KafkaMetrics { readings.kafka },
             process: ProcessMetrics { readings.process }
         )

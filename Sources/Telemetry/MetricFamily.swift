@@ -201,7 +201,7 @@ extension MetricFamily {
         )
     }
 
-    private static func samples(of histograms: [Histogram], _ labels: [Label]) -> [Sample] {
+    static func samples(of histograms: [Histogram], _ labels: [Label]) -> [Sample] {
         guard let first = histograms.first else { return [] }
         var samples: [Sample] = []
         let sum = histograms.dropFirst().reduce(first.reading) { $0 + $1.reading }

@@ -2,6 +2,7 @@ import Commands
 import Configuration
 import Foundation
 import Service
+import Vocabulary
 
 /// `--config <file>`, shared by the commands that need the configuration.
 enum ConfigurationOption {
@@ -35,4 +36,10 @@ extension Arguments {
 /// What several commands say.
 enum CommonText {
     static let json = "Print JSON, one object per line."
+}
+
+extension ValueType where Value == DeviceToken {
+    static var deviceToken: Self {
+        Self("token", expected: "an even number of hexadecimal digits") { DeviceToken($0) }
+    }
 }

@@ -78,7 +78,10 @@ package enum HeliographCommand {
             143: "A second SIGTERM ended run at once.",
         ],
         commands: [
-            "Service": [RunCommand.command, CheckCommand.command, HealthCommand.command],
+            "Service": [
+                RunCommand.command, CheckCommand.command, CanaryCommand.command,
+                HealthCommand.command,
+            ],
             "Events and outcomes": [
                 ValidateCommand.command, TailCommand.command, ExplainCommand.command,
                 DeadLettersCommand.command,

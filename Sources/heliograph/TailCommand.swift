@@ -165,11 +165,7 @@ private enum OutcomeSelection {
     )
     private static let token = Option.repeatable(
         "token",
-        ValueType(
-            "token",
-            expected: "an even number of hexadecimal digits",
-            read: { DeviceToken($0) }
-        ),
+        .deviceToken,
         help: "Only the device with this token."
     )
     private static let fingerprint = Option.repeatable(

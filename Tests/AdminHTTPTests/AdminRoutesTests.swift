@@ -53,6 +53,22 @@ import Testing
         }
     }
 
+    @Test func `who has no status page has the other pages`() {
+        let state = AdminState(
+            isAlive: { true },
+            readiness: { Readiness() },
+            metrics: { [] },
+            statusJSON: nil
+        )
+        let routes = AdminRoutes(state: state, access: AdminAccess(hosts: AdminHosts([])))
+        for (path, status) in [
+            ("/", HTTPResponse.Status.notFound), ("/status.json", .notFound), ("/metrics", .ok),
+            ("/live", .ok),
+        ] {
+            #expect(routes.answer(to: HTTPRequest("GET", path, [])).status == status, "\(path)")
+        }
+    }
+
     @Test func `where a token is asked for, nothing but probes is answered without`() throws {
         let token = "0123456789abcdef"
         let tokens = try AdminTokens(text: Array(token.utf8))

@@ -1,5 +1,6 @@
 import AdminHTTP
 import Configuration
+import Foundation
 import HTTPServer
 import Log
 import Synchronization
@@ -67,6 +68,35 @@ final class AdminSecrets: Sendable {
 
     func stop() {
         thread.stop()
+    }
+
+    /// Serves the admin port until the task is cancelled.
+    ///
+    /// - Throws: When it cannot listen there.
+    func serve(
+        _ state: AdminState,
+        onListening: @escaping @Sendable (_ port: UInt16) -> Void = { _ in }
+    ) async throws {
+        let server = AdminServer(
+            host: admin.host,
+            port: admin.port,
+            state: state,
+            access: AdminAccess(
+                hosts: AdminHosts(admin.hosts + [ProcessInfo.processInfo.hostName]),
+                requiresTLS: admin.certificateFile != nil,
+                tokens: { self.tokens }
+            ),
+            identity: { self.identity }
+        ) { [log] cause in
+            log.error("admin port: accept failed", [.error: cause])
+        }
+        try await server.run { [log] address in
+            log.notice(
+                "admin port is listening",
+                [.address: address.description, .port: "\(address.port)"]
+            )
+            onListening(address.port)
+        }
     }
 
     private func look(_ watches: inout Watches, isAsked: Bool) {

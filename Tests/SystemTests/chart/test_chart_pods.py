@@ -21,8 +21,10 @@ BOTH_ON = {
 
 
 def selectors_of(manifests):
-    """Every pod selector, by the object that has it."""
+    """Every pod selector, by the object that has it, without the canary's."""
     for manifest in manifests:
+        if chart.is_canary(manifest):
+            continue
         spec = manifest.get("spec", {})
         for key in ("selector", "podSelector"):
             if key in spec:
@@ -464,3 +466,63 @@ def test_labels_of_the_chart_cannot_be_overridden():
     for key in ("commonLabels", "podLabels"):
         said = chart.refusal({key: {"app.kubernetes.io/name": "x"}})
         assert f"/{key}/app.kubernetes.io~1name" in said
+
+
+CANARY = {"enabled": True, "bundleId": "com.example.App", "tokenSecret": {"name": "t"}}
+
+
+@pytest.mark.parametrize("monitor", ["podMonitor", "serviceMonitor"])
+def test_a_canary_is_a_pod_of_its_own_that_is_scraped(monitor):
+    values = {
+        "canary": {**CANARY, "topic": "notifications"},
+        "networkPolicy": {"enabled": True},
+        "podDisruptionBudget": {"enabled": True},
+        "podAnnotations": {"vault.hashicorp.com/agent-inject": "true"},
+        monitor: {"enabled": True, "interval": "15s"},
+    }
+    manifests = chart.render(values=values)
+    deployment, scraper = [each for each in manifests if chart.is_canary(each)]
+    pod = deployment["spec"]["template"]
+    [container] = pod["spec"]["containers"]
+    assert container["command"] == [
+        *("heliograph", "canary", "--config", "/etc/heliograph/config/heliograph.yaml"),
+        *("--bundle-id", "com.example.App", "--interval", "60", "--topic", "notifications"),
+    ]
+    variables = {variable["name"]: variable for variable in container["env"]}
+    secret = variables["CANARY_DEVICE_TOKEN"]["valueFrom"]["secretKeyRef"]
+    assert secret == {"name": "t", "key": "token"}
+    assert pod["metadata"]["annotations"].items() >= values["podAnnotations"].items()
+    # No selector of the service's finds it, but the network policy's: it connects to Kafka, too.
+    labels = pod["metadata"]["labels"]
+    found = [
+        kind
+        for kind, selector in selectors_of(manifests)
+        if all(labels[label] in values for label, values in selector.items())
+    ]
+    assert found == ["NetworkPolicy"]
+    for kind, spec in [("Deployment", deployment["spec"]), ("PodMonitor", scraper["spec"])]:
+        selector = spec["selector"]["matchLabels"]
+        assert selector.items() <= labels.items(), kind
+        assert not selector.items() <= chart.pod_of(manifests)["metadata"]["labels"].items(), kind
+    assert scraper["kind"] == "PodMonitor"
+    [endpoint] = scraper["spec"]["podMetricsEndpoints"]
+    assert endpoint["port"] == container["ports"][0]["name"] and endpoint["interval"] == "15s"
+
+
+def test_there_is_no_canary_unless_it_is_wanted():
+    assert not any(map(chart.is_canary, chart.render(values={"podMonitor": {"enabled": True}})))
+
+
+def test_strimzis_user_has_the_canarys_rights_and_no_others():
+    def rights(**values):
+        values = {"strimzi": {"cluster": "c", "user": {"enabled": True}}, **values}
+        user = chart.only(chart.render(values=values), "KafkaUser")
+        acls = user["spec"]["authorization"]["acls"]
+        return {acl["resource"]["name"]: set(acl["operations"]) for acl in acls}
+
+    without, with_canary = rights(), rights(canary=CANARY)
+    further = {name: operations - without[name] for name, operations in with_canary.items()}
+    assert {name: each for name, each in further.items() if each} == {
+        "notifications": {"Write"},
+        "notifications.results": {"Read"},
+    }

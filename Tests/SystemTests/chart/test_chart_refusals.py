@@ -29,6 +29,9 @@ def hpa(**fields):
 
 REFUSED = [
     # Refused by templates.
+    ({"canary": {"enabled": True, "tokenSecret": {"name": "t"}}}, "canary.bundleId: name an app"),
+    ({"canary": {"enabled": True, "bundleId": "a.b"}}, "canary.tokenSecret.name: name a Secret"),
+    ({"canary": {"intervalSeconds": 121}}, "canary"),
     (credential(), "credentials.other: neither a key_file nor a certificate_file"),
     (credential(existingSecret="s"), "credentials.other.files: map files to keys of the Secret s"),
     (credential(files={"key_file": "k"}), "credentials.other.existingSecret: name the Secret"),

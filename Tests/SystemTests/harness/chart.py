@@ -135,9 +135,14 @@ def of_kind(manifests, *kinds):
     return [manifest for manifest in manifests if manifest["kind"] in kinds]
 
 
+def is_canary(manifest):
+    labels = manifest["metadata"].get("labels", {})
+    return labels.get("app.kubernetes.io/component") == "canary"
+
+
 def only(manifests, *kinds):
-    """The only manifest of these kinds."""
-    found = of_kind(manifests, *kinds)
+    """The only manifest of these kinds, without the canary's."""
+    found = [each for each in of_kind(manifests, *kinds) if not is_canary(each)]
     assert len(found) == 1, f"{len(found)} of {kinds}"
     return found[0]
 

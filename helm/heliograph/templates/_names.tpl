@@ -24,6 +24,21 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "heliograph.name" . | trunc 58 }}-test
 {{- end }}
 
+{{- /* Selectors of the service's pods do not match them. */ -}}
+{{- define "heliograph.canarySelectorLabels" -}}
+app.kubernetes.io/name: {{ include "heliograph.canaryName" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "heliograph.canaryName" -}}
+{{ include "heliograph.name" . | trunc 56 }}-canary
+{{- end }}
+
+{{- define "heliograph.canaryLabels" -}}
+{{- mustMerge (include "heliograph.canarySelectorLabels" . | fromYaml)
+    (dict "app.kubernetes.io/component" "canary") (include "heliograph.commonLabels" . | fromYaml) | toYaml }}
+{{- end }}
+
 {{- define "heliograph.labels" -}}
 {{ include "heliograph.selectorLabels" . }}
 {{ include "heliograph.commonLabels" . }}

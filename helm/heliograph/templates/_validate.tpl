@@ -24,6 +24,10 @@
 {{- if dig "apns" "credentials" nil $config }}
   {{- fail "config.apns.credentials: put them into `credentials`, so that their files are mounted" }}
 {{- end }}
+{{- if .Values.canary.enabled }}
+  {{- if not .Values.canary.bundleId }}{{ fail "canary.bundleId: name an app that a credential covers" }}{{ end }}
+  {{- if not .Values.canary.tokenSecret.name }}{{ fail "canary.tokenSecret.name: name a Secret with the token of a device" }}{{ end }}
+{{- end }}
 {{- if not $config.sources }}{{ fail "config.sources: name at least one topic with events" }}{{ end }}
 {{- if not $config.admin.port }}
   {{- fail "config.admin.port: probes and scrapes need a fixed port, not 0" }}

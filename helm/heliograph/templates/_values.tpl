@@ -34,6 +34,7 @@ prometheusRule: {}
 dashboard: {}
 networkPolicy: {}
 strimzi: {topics: {config: {}}, user: {}}
+canary: {tokenSecret: {}, resources: {}}
 tests: {}
 {{- end }}
 

@@ -1,0 +1,75 @@
+import Configuration
+import KafkaIO
+import Synchronization
+import SystemIO
+import Telemetry
+import Vocabulary
+
+/// Sends one event of the canary, and waits for its outcome.
+///
+/// Each has clients of its own, so that none outlives a cluster that came back under other addresses.
+final class CanaryRound: Sendable {
+    private let configuration: Configuration
+    private let plan: CanaryPlan
+    private let isStopped = Atomic(false)
+
+    init(_ configuration: Configuration, _ plan: CanaryPlan) {
+        self.configuration = configuration
+        self.plan = plan
+    }
+
+    /// From any thread: the round ends within a second.
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+    }
+
+    /// Blocks; nil when it was stopped.
+    func fly() -> CanaryFlight.Landing? {
+        do {
+            return try exchange()
+        } catch {
+            return .failed(.kafka, cause: "\(error)")
+        }
+    }
+
+    private func exchange() throws -> CanaryFlight.Landing? {
+        let wakeup = try Wakeup()
+        let loop = try EventLoop()
+        try loop.register(wakeup.fileDescriptor, id: 0, interest: .read)
+        let kafka = configuration.kafka
+        // First: what is written from now on is not missed.
+        let reader = try TopicReader(
+            topic: configuration.results.topic,
+            from: .end,
+            bootstrapServers: kafka.bootstrapServers,
+            properties: kafka.properties,
+            wakeup: wakeup.fileDescriptor,
+            deadline: Configuration.kafkaDeadline
+        )
+        defer { reader.destroyAside() }
+        let producer = try Producer(
+            bootstrapServers: kafka.bootstrapServers,
+            properties: kafka.properties,
+            wakeup: wakeup.fileDescriptor
+        )
+        defer { producer.abandon() }
+        var flight = CanaryFlight(plan, at: SystemClock.now, wallClock: SystemClock.wallClock)
+        // A key of its own, so that in time every partition has its turn.
+        let key = Array(flight.eventID.utf8)
+        try producer.produce(topic: plan.topic, key: key, value: flight.event, tag: 0)
+        while !isStopped.load(ordering: .relaxed) {
+            wakeup.drain()
+            var reports: [ProducerEvent] = []
+            _ = producer.poll(budget: 100, into: &reports)
+            for case .deliveryReported(_, let error) in reports { flight.delivered(error) }
+            var records: [Record] = []
+            let isMore = try reader.poll(budget: 1000, into: &records)
+            for record in records { flight.read(record.value, now: SystemClock.now) }
+            flight.timeAdvanced(now: SystemClock.now)
+            if let landing = flight.landing { return landing }
+            if isMore { continue }
+            try loop.wait(until: min(flight.end, SystemClock.now + .seconds(1))) { _, _ in }
+        }
+        return nil
+    }
+}

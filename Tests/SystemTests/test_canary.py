@@ -1,0 +1,102 @@
+"""`heliograph canary`: events through a running service, and what its own metrics say of them."""
+
+import contextlib
+import re
+import urllib.request
+
+import pytest
+
+from harness.commands import running_command
+from harness.deadlines import eventually
+from harness.events import APP
+from harness.processes import ROOT
+from harness.service import opened_port
+
+TOKEN = "a11ce000" + "0" * 56
+DEAD = {"rules": [{"prefix": "dead", "is": "unregistered", "since": 1767225600000}]}
+RULES = (ROOT / "helm" / "heliograph" / "files" / "alerts.yaml").read_text()
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+
+
+class Canary:
+    """A running canary."""
+
+    def __init__(self, child):
+        self.child = child
+        self._port = child.wait_for("stderr", opened_port, 30)
+
+    def text(self):
+        url = f"http://127.0.0.1:{self._port}/metrics"
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return answer.read().decode()
+
+    def count(self, result):
+        name = f'heliograph_canary_events_total{{result="{result}"}}'
+        [value] = re.findall(rf"(?m)^{re.escape(name)} (\d+)$", self.text())
+        return int(value)
+
+    def wait_for_more(self, result):
+        least = self.count(result) + 1
+        eventually(lambda: self.count(result) >= least, 60, self.child.told)
+
+
+@contextlib.contextmanager
+def canary(folder, settings, interval, token=TOKEN):
+    words = ["--bundle-id", APP, "--interval", interval]
+    environment = {"CANARY_DEVICE_TOKEN": token}
+    with running_command(folder, settings, "canary", *words, environment=environment) as child:
+        yield Canary(child)
+        assert child.terminate(30) == 0, child.told()
+        assert token not in child.told()
+
+
+@pytest.mark.takes(30)
+def test_it_tells_a_service_that_works_from_one_that_has_stopped(
+    broker, benches, simulators, tmp_path
+):
+    bench, simulator = benches(broker, 2), simulators()
+    settings = bench.configuration(simulator)
+    service = bench.run(simulator)
+    with canary(tmp_path, settings, interval=5) as bird:
+        bird.wait_for_more("accepted")
+        exposed = set(re.findall(r"(?m)^# TYPE (heliograph_canary_\w+) ", bird.text()))
+        documented = set(re.findall(r"(?m)^\| `(heliograph_canary_\w+)` \|", OPERATIONS))
+        assert exposed == documented
+        assert set(re.findall(r"heliograph_canary_\w+", RULES)) <= exposed
+        assert re.search(r"(?m)^heliograph_canary_latency_seconds_count [1-9]", bird.text())
+        service.drain()
+        bird.wait_for_more("no_outcome")
+        accepted = bird.count("accepted")
+        bird.wait_for_more("no_outcome")
+        assert bird.count("accepted") == accepted
+        assert "no outcome of canary-" in bird.child.told()
+        bench.run(simulator)
+        bird.wait_for_more("accepted")
+    assert {push["token"] for push in simulator.accepted()} == {TOKEN}
+
+
+@pytest.mark.takes(15)
+def test_an_event_that_apns_refuses_does_not_come_through(broker, benches, simulators, tmp_path):
+    bench, simulator = benches(broker, 2), simulators(DEAD)
+    service = bench.run(simulator)
+    settings = bench.configuration(simulator)
+    with canary(tmp_path, settings, interval=20, token="dead" + "0" * 60) as bird:
+        bird.wait_for_more("not_accepted")
+        assert "unregistered: Unregistered" in bird.child.told()
+    service.drain()
+
+
+@pytest.mark.takes(20)
+def test_kafka_that_does_not_answer_is_told(broker, benches, simulators, tmp_path):
+    settings = benches(broker, 1).configuration(simulators())
+    settings["kafka"]["bootstrap_servers"] = "127.0.0.1:1"
+    with canary(tmp_path, settings, interval=1) as bird:
+        bird.wait_for_more("kafka")
+
+
+def test_a_topic_that_the_service_does_not_read_is_refused(broker, benches, simulators, tmp_path):
+    settings = benches(broker, 1).configuration(simulators())
+    words = ("--bundle-id", APP, "--token", TOKEN, "--topic", "other")
+    with running_command(tmp_path, settings, "canary", *words) as child:
+        assert child.wait_for_exit(30) == 1
+        assert "--topic: 'other' is no source of notifications" in child.told()

@@ -34,6 +34,8 @@ package enum ConnectionFault: Hashable, Sendable {
     case halfClose
     /// Bytes that are no HTTP/2 frame, inside TLS.
     case garbage
+    /// An answer whose header block does not end (CVE-2024-27316).
+    case endlessHeaders
 
     /// The name in the log and in scenario files.
     package var word: String {
@@ -43,17 +45,19 @@ package enum ConnectionFault: Hashable, Sendable {
         case .stall: "stall"
         case .halfClose: "half-close"
         case .garbage: "garbage"
+        case .endlessHeaders: "endless-headers"
         }
     }
 
     /// Reads `goaway`, `goaway graceful Shutdown`, `goaway nothing`, `close`, `stall`,
-    /// `half-close` and `garbage`.
+    /// `half-close`, `garbage` and `endless-headers`.
     package init?(_ text: some StringProtocol) {
         switch text {
         case "close": self = .close
         case "stall": self = .stall
         case "half-close": self = .halfClose
         case "garbage": self = .garbage
+        case "endless-headers": self = .endlessHeaders
         default:
             var words = String(text).split(separator: " ").map(String.init)
             guard words.first == "goaway" else { return nil }

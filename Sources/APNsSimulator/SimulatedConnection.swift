@@ -98,6 +98,12 @@ final class SimulatedConnection {
         case .garbage:
             // A length of 16 MiB - 1, a type that nobody has defined, on a stream of the server's.
             wire.sendRaw([0xFF, 0xFF, 0xFF, 0xEE, 0xFF, 0, 0, 0, 2] + Array("garbage".utf8))
+        case .endlessHeaders:
+            let id = streamID ?? 1
+            let stream = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: id >> $0) }
+            // HEADERS with `:status: 200`, and CONTINUATION without END_HEADERS (RFC 9113, 6.10).
+            wire.sendRaw([0, 0, 1, 1, 0] + stream + [0x88])
+            for _ in 0..<100 { wire.sendRaw([0, 0, 0, 9, 0] + stream) }
         }
     }
 

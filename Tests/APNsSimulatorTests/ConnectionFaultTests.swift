@@ -237,7 +237,7 @@ import Vocabulary
         #expect("\(error)".contains("handshake failure"))
     }
 
-    @Test(arguments: ["half-close", "garbage", "close"])
+    @Test(arguments: ["half-close", "garbage", "endless-headers", "close"])
     func `a broken connection is noticed`(fault: String) throws {
         let simulator = try simulator(#"{"default":"\#(fault)"}"#)
         let client = try TestClient(port: simulator.productionPort, of: simulator)

@@ -80,14 +80,15 @@ import Vocabulary
         (
             #"""
             {"is":"flaky","steps":["reset CANCEL","reset STREAM_CLOSED","goaway graceful",
-            "goaway nothing Shutdown","stall","half-close","garbage","500 json","503 json"],
+            "goaway nothing Shutdown","stall","half-close","garbage","endless-headers","500 json",
+            "503 json"],
             "retry_after":9}
             """#,
             [
                 .reset(.cancel), .reset(.streamClosed),
                 .connection(.goAway(GoAway(.graceful))),
                 .connection(.goAway(GoAway(.nothing, .shutdown))), .connection(.stall),
-                .connection(.halfClose), .connection(.garbage),
+                .connection(.halfClose), .connection(.garbage), .connection(.endlessHeaders),
                 .refused(Refusal(500, .internalServerError, retryAfterSeconds: 9)),
                 .refused(Refusal(503, .serviceUnavailable, retryAfterSeconds: 9)),
             ]

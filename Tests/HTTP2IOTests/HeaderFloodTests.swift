@@ -54,6 +54,17 @@ import Testing
         #expect(goAway.payload == RawFrame.octets(0) + RawFrame.octets(11))
     }
 
+    /// Whether the peer processed them is unknown, so they are lost, not refused.
+    @Test func `a header block without an end loses all requests of its connection`() throws {
+        let server = try serverWithRequest()
+        try submit(2, to: server)
+        let parts = [RawFrame](repeating: RawFrame(type: continuation, streamID: 1), count: 100)
+        try server.send([RawFrame(type: RawFrame.headers, streamID: 1, payload: [ok])] + parts)
+        let lost = (1...2).map { ConnectionEvent.streamFailed(tag: $0, .connectionClosed) }
+        #expect(server.events == lost + [.closed(.flooded)])
+        #expect(throws: SubmitError.notOpen) { try submit(3, to: server) }
+    }
+
     @Test func `a list over the limit in several frames fails its stream only`() throws {
         let server = try serverWithRequest()
         let part = repeated(field, 3276)

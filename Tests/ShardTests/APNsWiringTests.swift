@@ -107,7 +107,9 @@ import Vocabulary
 
     /// What the connection had not processed, or may have had, goes out on the next one.
     @Test func `A connection that ends is replaced, and what it held is sent again`() throws {
-        let faults: [ConnectionFault] = [.goAway(GoAway()), .close, .garbage, .halfClose]
+        let faults: [ConnectionFault] = [
+            .goAway(GoAway()), .close, .garbage, .endlessHeaders, .halfClose,
+        ]
         let bench = try ShardBench(scenario(faults.map { Behavior(steps: [.connection($0)]) }))
         let shard = try bench.start()
         for index in faults.indices {

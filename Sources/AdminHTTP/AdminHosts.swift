@@ -58,7 +58,8 @@ package struct AdminHosts: Hashable, Sendable {
 
     /// No name of DNS ends in a number: browsers take such a one for an address (WHATWG URL, 3.5).
     private static func isAddress(_ name: String) -> Bool {
-        name.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }.allSatisfy(isDigit)
+        let last = name.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }
+        return !last.isEmpty && last.allSatisfy(isDigit)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {

@@ -252,6 +252,9 @@ struct SchemaExplainer {
 
     /// Whether a value is that of a member with one of these names, or stands inside of one.
     private func isBelow(_ instance: String, _ names: Set<String>) -> Bool {
-        instance.split(separator: "/").contains { names.contains(JSONPointer.unescaped($0)) }
+        // Not by characters: with a mark that combines behind it, "/" is part of another one.
+        instance.unicodeScalars.split(separator: "/").contains {
+            names.contains(JSONPointer.unescaped(String($0)))
+        }
     }
 }

@@ -65,8 +65,13 @@ package struct LogLine: Sendable {
             (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=")
         }
         guard !isPlain || text.isEmpty else { return text }
-        let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return "\"\(escaped.printable)\""
+        // Not by characters: with a mark that combines behind it, a quote is part of another one.
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { escaped.append("\\") }
+            escaped.append(scalar)
+        }
+        return "\"\(String(escaped).printable)\""
     }
 }
 

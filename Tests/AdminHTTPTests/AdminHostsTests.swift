@@ -30,7 +30,8 @@ import Testing
         "cluster.local.example", "evilcluster.local", "x.svc.evil.example",
         "127.0.0.1.evil.example:9464", "1.2.3.4.nip.io", "evil.local",
         // Of no form that a host has.
-        "", ":9464", "a:b", "a:80:80", "[::1", "[::1]x", "user@localhost",
+        "", ":9464", "evil.example..", "evil.example..:9464", "a:b", "a:80:80", "[::1", "[::1]x",
+        "user@localhost",
         "localhost:9464@evil.example",
         "evil.example#.localhost", "evil.example%00.localhost", "evil.example,localhost",
     ])

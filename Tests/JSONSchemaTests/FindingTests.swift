@@ -194,6 +194,10 @@ import Testing
         (#"{"pattern":"^a","format":"uuid","maxLength":1,"enum":["a"]}"#, "\"4711\""),
         (#"{"type":["number","object"],"maxProperties":0}"#, "\"{\\\"4711\\\":4711}\""),
         (#"{"properties":{"payload":{"type":"null"}}}"#, #"{"payload":4711}"#),
+        (
+            #"{"properties":{"payload":{"additionalProperties":{"type":"null"}}}}"#,
+            #"{"payload":{"\#u{301}":4711}}"#
+        ),
         (#"{"properties":{"payload":{"items":{"const":1}}}}"#, #"{"payload":[4711,"4711"]}"#),
         (#"{"properties":{"pin":{"writeOnly":true,"maximum":1}}}"#, #"{"pin":4711}"#),
         (#"{"properties":{"device_token":{"type":"null"}}}"#, #"{"device_token":4711}"#),

@@ -176,6 +176,9 @@ private struct BytePattern: Sendable {
     /// `^([0-9a-f]{2})+$`: the bytes are a multiple of this.
     private var unit = 1
 
+    /// A step takes 256 bytes, and some nanoseconds for each text, however short that is.
+    private static let maxStepCount = 64
+
     var byteCount: Int { members.count + steps.count * MemoryLayout<Step>.stride }
 
     private struct Step {
@@ -197,6 +200,7 @@ private struct BytePattern: Sendable {
             guard let bounds = parser.readBounds() else { return nil }
             // A character beyond ASCII is several bytes: they cannot be counted here.
             if members.takesOthers, bounds.least > 1 || bounds.most != .max { return nil }
+            guard steps.count < Self.maxStepCount else { return nil }
             steps.append(
                 Step(table: self.members.count, least: bounds.least, most: bounds.most)
             )

@@ -21,23 +21,25 @@ extension SchemaCompiler {
         emit(.apply, keyword, a: node)
     }
 
-    private func target(
+    private mutating func target(
         of reference: URIReference,
         _ text: String,
         _ keyword: String,
         _ context: Context
     ) throws(SchemaError) -> SchemaLocation {
-        let base = index.resources[context.resource].uri
-        var uri = reference.resolved(against: URIReference(base))
-        uri.fragment = nil
-        guard let found = index.resource(uri: uri.text) else {
+        var reference = reference.resolved(against: index.resources[context.resource].base)
+        let fragment = reference.decodedFragment
+        reference.fragment = nil
+        let uri = reference.text
+        try spend(1 + uri.utf8.count >> 4, at: context.location)
+        guard let found = index.resource(uri: uri) else {
             let known = index.documentURIs.dropLast().prefix(20).joined(separator: ", ")
             let message =
-                "no document has the URI '\(uri.text)'; known: \(known.isEmpty ? "none" : known)"
+                "no document has the URI '\(uri)'; known: \(known.isEmpty ? "none" : known)"
             throw refusal(keyword, message, context)
         }
         let root = index.resources[found].location
-        guard let fragment = reference.decodedFragment else {
+        guard let fragment else {
             throw refusal(keyword, "'\(text)' has a fragment that is not UTF-8", context)
         }
         if fragment.isEmpty { return root }
@@ -45,7 +47,7 @@ extension SchemaCompiler {
             // The document may be known by another name as well.
             let resource = index.resources[index.resource(at: root)]
             guard let target = resource.anchors[ExactText(fragment)] else {
-                let message = "'\(uri.text)' has no anchor '\(fragment)'"
+                let message = "'\(uri)' has no anchor '\(fragment)'"
                 throw refusal(keyword, message, context)
             }
             return target

@@ -40,7 +40,8 @@ struct SchemaCompiler {
     var builder = SchemaProgramBuilder()
     private var nodes: [NodeKey: Int32] = [:]
     private var pending: [PendingNode] = []
-    private var dialects: [Int: Dialect] = [:]
+    /// By metaschema; many resources share one, and its vocabularies may be many.
+    private var dialects: [ExactText: Dialect] = [:]
     private var stepCount = 0
     /// Where each node was compiled from, for errors.
     private(set) var locations: [SchemaLocation] = []
@@ -121,7 +122,7 @@ struct SchemaCompiler {
         from scope: DynamicScope,
         in resource: Int?
     ) throws(SchemaError) -> Int32 {
-        let own = index.resource(at: location)
+        let (own, placeCount) = index.nearestResource(to: location)
         var inner = scope
         if own != resource {
             let anchors = index.resources[own].dynamicAnchors
@@ -129,10 +130,10 @@ struct SchemaCompiler {
             if scope.isEmpty { inner = anchors }
             for (name, target) in anchors where inner[name] == nil { inner[name] = target }
         }
-        stepCount += 1 + inner.count + location.pointer.utf8.count >> 6
-        guard stepCount <= Self.maxStepCount else {
-            throw index.error(location, "the schema is too much work to compile")
-        }
+        try spend(
+            1 + inner.count + placeCount * (1 + location.pointer.utf8.count >> 6),
+            at: location
+        )
         let key = NodeKey(location: location, scope: inner)
         if let known = nodes[key] { return known }
         let node = Int32(builder.nodes.count)
@@ -146,19 +147,29 @@ struct SchemaCompiler {
         return node
     }
 
+    /// Counts what compiling takes.
+    mutating func spend(_ steps: Int, at location: SchemaLocation) throws(SchemaError) {
+        stepCount += steps
+        guard stepCount <= Self.maxStepCount else {
+            throw index.error(location, "the schema is too much work to compile")
+        }
+    }
+
     /// What a resource is written in, by its `$schema` (JSON Schema Core, 8.1).
     private mutating func dialect(of resource: Int) throws(SchemaError) -> Dialect {
-        if let known = dialects[resource] { return known }
-        let dialect = try dialect(named: index.resources[resource].metaschema, resource)
-        dialects[resource] = dialect
+        guard let metaschema = index.resources[resource].metaschema else {
+            return Dialect(draft: index.resources[resource].draft)
+        }
+        if let known = dialects[ExactText(metaschema)] { return known }
+        let dialect = try dialect(named: metaschema, resource)
+        dialects[ExactText(metaschema)] = dialect
         return dialect
     }
 
     private func dialect(
-        named metaschema: String?,
+        named metaschema: String,
         _ resource: Int
     ) throws(SchemaError) -> Dialect {
-        guard let metaschema else { return Dialect(draft: index.resources[resource].draft) }
         if let draft = SchemaDraft(metaschema: metaschema) { return Dialect(draft: draft) }
         let place = index.resources[resource].location.appending("$schema")
         let uri = metaschema.hasSuffix("#") ? String(metaschema.dropLast()) : metaschema

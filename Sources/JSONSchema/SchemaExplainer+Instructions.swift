@@ -6,6 +6,13 @@ extension SchemaProgram.Operation {
 }
 
 extension SchemaExplainer {
+    /// A member of which `properties` and `patternProperties` do not speak.
+    struct Stranger {
+        let name: JSONNode
+        let object: JSONNode
+        let rule: SchemaProgram.MemberRule
+    }
+
     /// Reports what is wrong with a value that an instruction does not admit.
     mutating func explainInstruction(
         _ index: Int,
@@ -33,10 +40,12 @@ extension SchemaExplainer {
         case .anyOf, .oneOf: explainAlternatives(instruction, value, keyword)
         case .contains: explainContains(instruction, value, keyword)
         case .never:
-            let question = question.flatMap { $0.index == value.index ? $0.text : nil } ?? ""
+            let question = report.hasRoom ? self.question(about: value) : ""
             fail(value, keyword, "is not allowed\(question)")
         case .not: fail(value, keyword, "is what the schema rules out")
-        default: fail(value, keyword, expectation(index, instruction), for: instruction)
+        default:
+            let expectation = report.hasRoom ? expectation(index, instruction) : ""
+            fail(value, keyword, expectation, for: instruction)
         }
     }
 
@@ -51,7 +60,7 @@ extension SchemaExplainer {
         case .minLength: return "must have at least \(plural(count, "character"))"
         case .maxLength: return "must have at most \(plural(count, "character"))"
         case .maxBytes: return "must have at most \(plural(count, "byte"))"
-        case .pattern: return "must match \(shortened(program.patterns[Int(count)].text))"
+        case .pattern: return "must match \(Self.shortened(program.patterns[Int(count)].text))"
         case .format:
             let format = Format(rawValue: UInt8(truncatingIfNeeded: count))
             return "must be a valid \(format?.name ?? "format")"
@@ -73,15 +82,16 @@ extension SchemaExplainer {
     }
 
     private func limit(_ position: Int32) -> String {
-        shortened(program.limits[Int(position)].exact.text)
+        Self.shortened(program.limits[Int(position)].exact.text)
     }
 
     private func plural(_ count: Int32, _ noun: String) -> String {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 
-    func shortened(_ text: String) -> String {
-        text.count <= 80 ? text : text.prefix(80) + "…"
+    static func shortened(_ text: String) -> String {
+        let beginning = text.prefix(80)
+        return beginning.endIndex == text.endIndex ? text : beginning + "…"
     }
 
     private mutating func explainMissing(
@@ -92,8 +102,8 @@ extension SchemaExplainer {
         for index in range {
             let name = program.operands[Int(index)]
             guard !program.has(name, object, &check) else { continue }
-            let text = shortened(program.names.text(Int(name)))
-            fail(object, keyword, "'\(text)' is missing")
+            let names = program.names
+            fail(object, keyword, "'\(Self.shortened(names.text(Int(name))))' is missing")
         }
     }
 
@@ -108,8 +118,13 @@ extension SchemaExplainer {
             if let position = program.position(of: name, in: rule.properties, &check) {
                 isKnown = true
                 let node = program.operands[Int(rule.nodes) + position]
-                let text = program.names.text(Int(rule.properties.names) + position)
-                let isRefused = visit(node, member, at: "properties/\(JSONPointer.escaped(text))")
+                let place = Int(rule.properties.names) + position
+                let names = program.names
+                let isRefused = visit(
+                    node,
+                    member,
+                    at: "properties/\(JSONPointer.escaped(names.text(place)))"
+                )
                 if isRefused, member.kind == .null { objectsWithNull.insert(object.index) }
             }
             guard program.maySearch(name, rule.patterns, &check) else { return }
@@ -119,24 +134,27 @@ extension SchemaExplainer {
                 let pattern = program.patterns[Int(program.operands[index])]
                 if pattern.matches(text) {
                     isKnown = true
-                    let token = "patternProperties/\(JSONPointer.escaped(pattern.text))"
-                    visit(program.operands[index + 1], member, at: token)
+                    visit(
+                        program.operands[index + 1],
+                        member,
+                        at: "patternProperties/\(JSONPointer.escaped(pattern.text))"
+                    )
                 }
                 index += 2
             }
             if !isKnown, rule.additional >= 0 {
-                question = report.hasRoom ? meant(by: name, in: object, rule) : nil
+                stranger = Stranger(name: name, object: object, rule: rule)
                 visit(rule.additional, member, at: "additionalProperties")
             }
         }
     }
 
-    /// Which of the names that the object does not have yet is meant by an unknown one.
-    private mutating func meant(
-        by name: JSONNode,
-        in object: JSONNode,
-        _ rule: SchemaProgram.MemberRule
-    ) -> (index: Int, text: String)? {
+    /// Which of the names that its object does not have yet is meant by that of an unknown member.
+    private mutating func question(about value: JSONNode) -> String {
+        guard let stranger, stranger.name.index + 1 == value.index,
+            stranger.rule.properties.count <= Self.maxWordCount
+        else { return "" }
+        let (object, rule) = (stranger.object, stranger.rule)
         let first = rule.properties.names
         let missing = (first..<first + rule.properties.count).filter { position in
             // One that may not be there is no advice.
@@ -148,11 +166,14 @@ extension SchemaExplainer {
             return !isRefused && !program.has(position, object, &check)
         }
         let names = missing.map { program.names.text(Int($0)) }
-        guard let text = check.document.string(name),
+        guard let text = check.document.string(stranger.name),
             let near = NearMiss.of(text, among: names) ?? NearMiss.related(to: text, among: names)
-        else { return nil }
-        return (name.index + 1, "; did you mean `\(near)`?")
+        else { return "" }
+        return "; did you mean `\(near)`?"
     }
+
+    /// Names are compared letter by letter; nobody reads a list that is longer.
+    private static let maxWordCount = 500
 
     private mutating func explainItems(
         _ instruction: SchemaProgram.Instruction,

@@ -10,10 +10,12 @@ struct SchemaExplainer {
     /// The way through the schema: keywords and names, through references.
     private var path: [String] = []
     private var secretDepth = 0
+    /// Subschemas inside each other.
+    private var depth = 0
     /// The value that has a form, by its index, and what stands around that one.
     private var form: (index: Int, form: ValueForm)?
-    /// What an unknown member, by its index, may have been meant to be.
-    var question: (index: Int, text: String)?
+    /// The unknown member whose value is being explained, and where it is.
+    var stranger: Stranger?
     /// Objects, by their index, with a null where the schema admits none.
     var objectsWithNull: Set<Int> = []
     var check: SchemaCheck
@@ -23,6 +25,10 @@ struct SchemaExplainer {
         self.check = check
         self.report = report
     }
+
+    /// What `admits` runs in one node is as many levels here as the schema has references, and a
+    /// level takes some kilobytes of the stack.
+    private static let maxDepth = 300
 
     /// Reports what is wrong with a value that the whole schema does not admit.
     mutating func explainWhole(
@@ -115,11 +121,12 @@ struct SchemaExplainer {
         let instruction = program.instructions[index]
         let isForObjects = instruction.operation == .unevaluatedProperties
         guard (isForObjects ? value.isObject : value.isArray) else { return }
+        let keyword = program.notes.keywords[index]
         var position = 0
         var cursor = check.document.children(of: value)
         while let child = program.nextChild(&cursor, isForObjects, check.document) {
             if !marks.contains(position) {
-                visit(instruction.a, child, at: program.notes.keywords[index])
+                visit(instruction.a, child, at: keyword)
             }
             position += 1
         }
@@ -133,12 +140,19 @@ struct SchemaExplainer {
     mutating func visit(
         _ node: Int32,
         _ value: JSONNode,
-        at tokens: String
+        at tokens: @autoclosure () -> String
     ) -> Bool {
         guard !report.isComplete, !check.isExhausted, !program.admits(node, value, &check)
         else { return false }
-        path.append(tokens)
-        explain(node, value)
+        // A name of the schema may be as long as the schema, and refused a thousand times.
+        path.append(report.hasRoom ? tokens() : "")
+        depth += 1
+        if depth < Self.maxDepth {
+            explain(node, value)
+        } else {
+            fail(value, "", "breaks a rule too deep in the schema to be named")
+        }
+        depth -= 1
         path.removeLast()
         return true
     }
@@ -153,7 +167,7 @@ struct SchemaExplainer {
     mutating func fail(
         _ value: JSONNode,
         _ keyword: String,
-        _ message: String,
+        _ message: @autoclosure () -> String,
         for instruction: SchemaProgram.Instruction? = nil
     ) {
         // Answers that were given without looking are no findings.
@@ -161,7 +175,7 @@ struct SchemaExplainer {
         guard report.hasRoom else { return report.leaveOut() }
         let instance = check.document.pointer(to: value)
         let keywords = path + [keyword]
-        var message = message
+        var message = message()
         if let instruction {
             message += "; found \(finding(value, at: instance, for: instruction))"
         }
@@ -237,7 +251,9 @@ struct SchemaExplainer {
         case .true, .false: return "a boolean"
         case .integer, .number:
             guard !isSecret, !isBelow(instance, ["payload"]) else { return "a number" }
-            return shortened(String(decoding: check.document.source[value.range], as: UTF8.self))
+            return Self.shortened(
+                String(decoding: check.document.source[value.range], as: UTF8.self)
+            )
         case .string, .escapedString:
             guard !isSecret else { return "a string" }
             let count = check.document.scalarCount(of: value)

@@ -29,6 +29,8 @@ struct SchemaIndex: Sendable {
     struct Resource: Sendable {
         /// Without a fragment.
         let uri: String
+        /// The same, taken apart.
+        let base: URIReference
         let location: SchemaLocation
         let draft: SchemaDraft
         /// Its `$schema`, or that of the resource around it.
@@ -49,6 +51,9 @@ struct SchemaIndex: Sendable {
     /// What the pointers of `locations` take.
     private var pointerByteCount = 0
 
+    /// Longer than any sensible one: every reference is resolved against one.
+    private static let maxURIByteCount = 4096
+
     /// More than any sensible schema has: a long name is in the pointers of everything below it.
     private static let maxPointerByteCount = 16 << 20
 
@@ -57,13 +62,20 @@ struct SchemaIndex: Sendable {
     func resource(uri: String) -> Int? { resourcesByURI[ExactText(uri)] }
 
     /// The resource that a place belongs to: its own, or that of the nearest schema around it.
-    func resource(at location: SchemaLocation) -> Int {
+    func resource(at location: SchemaLocation) -> Int { nearestResource(to: location).resource }
+
+    /// The same, and how many places were looked at.
+    func nearestResource(to location: SchemaLocation) -> (resource: Int, placeCount: Int) {
         var pointer = location.pointer[...]
+        var placeCount = 1
         while true {
             let place = SchemaLocation(document: location.document, pointer: String(pointer))
-            if let resource = resourcesByLocation[place] { return resource }
-            guard let end = pointer.unicodeScalars.lastIndex(of: "/") else { return 0 }
+            if let resource = resourcesByLocation[place] { return (resource, placeCount) }
+            guard let end = pointer.unicodeScalars.lastIndex(of: "/") else {
+                return (0, placeCount)
+            }
             pointer = pointer[..<end]
+            placeCount += 1
         }
     }
 
@@ -127,12 +139,16 @@ extension SchemaIndex {
         _ indexer: inout Indexer
     ) throws(SchemaError) {
         let metaschema = value["$schema"]?.string ?? parent.flatMap { resources[$0].metaschema }
+        guard uri.utf8.count <= Self.maxURIByteCount else {
+            throw error(location, "has a URI of more than \(Self.maxURIByteCount) bytes")
+        }
         // An unknown metaschema may turn out to be a dialect of 2020-12.
         let draft = metaschema.map { SchemaDraft(metaschema: $0) ?? .draft2020 }
         try claim(uri, location, resources.count, indexer)
         resources.append(
             Resource(
                 uri: uri,
+                base: URIReference(uri),
                 location: location,
                 draft: draft ?? defaultDraft,
                 metaschema: metaschema
@@ -219,7 +235,7 @@ extension SchemaIndex {
         _ parent: Int,
         _ indexer: inout Indexer
     ) throws(SchemaError) -> Int {
-        let base = URIReference(resources[parent].uri)
+        let base = resources[parent].base
         var reference = URIReference(id)
         let fragment = reference.fragment ?? ""
         reference.fragment = nil

@@ -27,26 +27,38 @@ public struct SchemaLibrary: Sendable {
         index = grown
     }
 
-    /// The URI by which a schema finds what it refers to by a name: as a reference of its own `$id`.
-    public static func uri(
-        of name: String,
+    /// The URIs by which a schema finds what it refers to by names: as references of its own `$id`.
+    public static func uris(
+        of names: [String],
         referredToBy schema: [UInt8]
-    ) throws(SchemaError) -> String {
-        guard case .string(let id)? = try parse(schema, document: nil)["$id"] else { return name }
-        return URIReference(name).resolved(against: URIReference(id)).text
+    ) throws(SchemaError) -> [String] {
+        guard !names.isEmpty, case .string(let id)? = try parse(schema, document: nil)["$id"] else {
+            return names
+        }
+        let base = URIReference(id)
+        return names.map { URIReference($0).resolved(against: base).text }
     }
 
     /// The tree of a schema's text.
     static func parse(_ text: [UInt8], document: String?) throws(SchemaError) -> JSONValue {
-        do {
-            return try JSONValue.parse(
-                text,
-                limits: JSONLimits(maxByteCount: 4 << 20, maxDepth: 200)
-            )
+        var parsed = JSONDocument(limits: JSONLimits(maxByteCount: 4 << 20, maxDepth: 200))
+        var root: JSONValue?
+        do throws(JSONError) {
+            try parsed.parse(text)
+            if parsed.root.next <= maxEntryCount { root = try parsed.value(of: parsed.root) }
         } catch {
             throw SchemaError(document: document, pointer: "", message: error.description)
         }
+        guard let root else {
+            let message = "the schema is too large: more than \(maxEntryCount) values and names"
+            throw SchemaError(document: document, pointer: "", message: message)
+        }
+        return root
     }
+
+    /// More than any sensible schema has: each takes some hundred bytes, which two bytes of the text
+    /// may ask for.
+    private static let maxEntryCount = 400_000
 
     /// Those of both drafts.
     private static let metaschemaURIs =

@@ -17,6 +17,9 @@ extension SchemaProgram {
         if entry.tracksEvaluation, value.isObject || value.isArray {
             return admitsMarking(entry, value, &check)
         }
+        guard !entry.hasManySteps || check.spend(steps: Self.stepsToRun(entry, value)) else {
+            return false
+        }
         // Most subschemas begin with `type`, and many have nothing else.
         var index = entry.kinds & value.kindBit == 0 ? entry.firstStep : entry.behindType
         while index < entry.behindSteps {
@@ -35,6 +38,14 @@ extension SchemaProgram {
             }
         }
         return true
+    }
+
+    /// What it takes to run the steps of a node: any may read a whole string or number, and those
+    /// that go through a container's children count that themselves.
+    private static func stepsToRun(_ node: Node, _ value: JSONNode) -> Int {
+        let count = Int(node.behindSteps &- node.firstStep)
+        guard value.isString || value.isNumber else { return count >> 3 }
+        return (1 &+ value.byteCount >> 6) &* (count >> 1)
     }
 
     /// Whether a value keeps to a node; if that is simple, without a level of recursion.
@@ -170,6 +181,7 @@ extension SchemaProgram {
             }
             return matches >= instruction.b
         default:
+            guard check.spend(steps: array.count >> 4) else { return false }
             let rule = itemRules[Int(instruction.a)]
             var operand = rule.prefix.lowerBound
             var cursor = check.document.children(of: array)

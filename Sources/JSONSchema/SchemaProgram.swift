@@ -78,6 +78,10 @@ final class SchemaProgram: Sendable {
         /// Behind the first step, if that is a `type`.
         var behindType: Int32 = 0
         var behindSteps: Int32 = 0
+
+        /// Whether its steps are so many that they count; the first eight are in what a subschema
+        /// costs.
+        var hasManySteps: Bool { behindSteps &- firstStep > 8 }
     }
 
     struct Instruction: Hashable, Sendable {

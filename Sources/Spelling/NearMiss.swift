@@ -7,6 +7,7 @@ package enum NearMiss {
     /// (`deviceToken`).
     package static func of(_ word: String, among words: [String]) -> String? {
         guard word.utf8.count <= bytesMax else { return nil }
+        let words = short(words)
         let letters = letters(word)
         if let same = words.first(where: { self.letters($0) == letters }) { return same }
         let limit = max(1, min(3, word.count / 3))
@@ -19,7 +20,12 @@ package enum NearMiss {
     package static func related(to word: String, among words: [String]) -> String? {
         guard word.utf8.count <= bytesMax else { return nil }
         let letters = letters(word)
-        return words.first { isPart(letters, self.letters($0)) }
+        return short(words).first { isPart(letters, self.letters($0)) }
+    }
+
+    /// A schema may have a name of a megabyte.
+    private static func short(_ words: [String]) -> [String] {
+        words.filter { $0.utf8.count <= 2 * bytesMax }
     }
 
     /// Without what words are written apart by.

@@ -53,7 +53,7 @@ import Testing
         schema: String,
         uri: String
     ) throws {
-        #expect(try SchemaLibrary.uri(of: name, referredToBy: Array(schema.utf8)) == uri)
+        #expect(try SchemaLibrary.uris(of: [name], referredToBy: Array(schema.utf8)) == [uri])
     }
 
     @Test func `a reference to nothing says what there is`() throws {

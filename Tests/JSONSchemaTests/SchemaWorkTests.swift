@@ -94,13 +94,183 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
             "1" + String(repeating: "0", count: 4000), 100 * 250
         ),
         (#"{"const":\#(members)}"#, members, 500 * 62),
+        // Branches of few steps are run in the node itself.
+        (allOf(100) { _ in #"{"minimum":0}"# }, "1", 50),
+        (allOf(100) { #"{"minLength":\#(4000 - $0)}"# }, "\"\(long)\"", 63 * 50),
+        (
+            allOf(100) { _ in #"{"items":{"type":"number"}}"# }, "[\(list(1000) { "\($0)" })]",
+            100 * 62
+        ),
     ]
+
+    private static func allOf(_ count: Int, _ branch: (Int) -> String) -> String {
+        #"{"allOf":[\#(list(count, branch))]}"#
+    }
 
     @Test(arguments: costs.indices)
     func `what takes long is many steps`(index: Int) throws {
         let (schema, value, expected) = Self.costs[index]
         let found = try check(schema, value)
         #expect((expected...3 * expected).contains(found.stepCount), "\(schema.prefix(60))")
+    }
+
+    /// A schema and a value that grow, and by how much the steps do when both are twice as large.
+    struct Growth: Sendable {
+        let factor: Int
+        let schema: @Sendable (Int) -> String
+        let value: @Sendable (Int) -> String
+    }
+
+    @Sendable private static func object(_ count: Int) -> String {
+        "{" + list(count) { #""n\#($0)":\#($0)"# } + "}"
+    }
+
+    @Sendable private static func names(_ count: Int) -> String { list(count) { #""n\#($0)""# } }
+
+    @Sendable private static func numbers(_ count: Int) -> String {
+        "[" + list(count) { "\($0)" } + "]"
+    }
+
+    @Sendable private static func text(_ count: Int) -> String {
+        "\"" + String(repeating: "a", count: 64 * count) + "\""
+    }
+
+    static let growths: [Growth] = [
+        // One thing asked of each part of a value.
+        .init(factor: 2, schema: { _ in #"{"propertyNames":{"maxLength":9}}"# }, value: object),
+        .init(
+            factor: 2,
+            schema: { _ in #"{"additionalProperties":{"minimum":0}}"# },
+            value: object
+        ),
+        .init(
+            factor: 2,
+            schema: { _ in #"{"unevaluatedProperties":{"minimum":0}}"# },
+            value: object
+        ),
+        .init(factor: 2, schema: { _ in #"{"items":{"type":"number"}}"# }, value: numbers),
+        .init(factor: 2, schema: { _ in #"{"uniqueItems":true}"# }, value: numbers),
+        .init(
+            factor: 2,
+            schema: { #"{"contains":{"type":"number"},"minContains":\#($0)}"# },
+            value: numbers
+        ),
+        .init(
+            factor: 2,
+            schema: { _ in #"{"multipleOf":2}"# },
+            value: { "1" + String(repeating: "0", count: 64 * $0) }
+        ),
+        .init(factor: 2, schema: { _ in #"{"format":"iri-reference"}"# }, value: text),
+        .init(factor: 2, schema: { _ in #"{"format":"regex"}"# }, value: text),
+        .init(factor: 2, schema: { _ in #"{"pattern":"^(a|b)*$"}"# }, value: text),
+        // Many things asked of each part.
+        .init(factor: 4, schema: { #"{"required":[\#(names($0))]}"# }, value: object),
+        .init(
+            factor: 4,
+            schema: { #"{"dependentRequired":{\#(list($0) { #""n\#($0)":["n0"]"# })}}"# },
+            value: object
+        ),
+        .init(
+            factor: 4,
+            schema: {
+                #"{"dependentSchemas":{\#(list($0) { #""n\#($0)":{"minProperties":1}"# })}}"#
+            },
+            value: object
+        ),
+        .init(
+            factor: 4,
+            schema: { #"{"patternProperties":{\#(list($0) { #""^x\#($0)$":true"# })}}"# },
+            value: object
+        ),
+        .init(
+            factor: 4,
+            schema: {
+                #"{"patternProperties":{\#(list($0) { #""^x\#($0)$":true"# })},"#
+                    + #""unevaluatedProperties":true}"#
+            },
+            value: object
+        ),
+        .init(factor: 4, schema: { #"{"const":\#(object($0))}"# }, value: object),
+        .init(
+            factor: 4,
+            schema: { #"{"items":{"enum":[\#(list($0) { "\($0).5" }),true,null]}}"# },
+            value: { #"[\#(list($0) { _ in "null" })]"# }
+        ),
+        .init(
+            factor: 4,
+            schema: { #"{"items":\#(allOf($0) { _ in #"{"minimum":0}"# })}"# },
+            value: numbers
+        ),
+        .init(
+            factor: 4,
+            schema: { #"{"items":{"anyOf":[\#(list($0) { _ in #"{"maximum":-1}"# }),true]}}"# },
+            value: numbers
+        ),
+        .init(
+            factor: 4,
+            schema: { allOf($0) { #"{"maxLength":\#(1_000_000 - $0)}"# } },
+            value: text
+        ),
+        .init(
+            factor: 4,
+            schema: { allOf($0) { _ in #"{"items":{"type":"number"}}"# } },
+            value: numbers
+        ),
+        // Each place of an expression is looked at for an empty text, too.
+        .init(
+            factor: 4,
+            schema: { #"{"items":{"pattern":"^\#(String(repeating: "a{0}", count: $0))$"}}"# },
+            value: { "[" + list($0) { _ in "\"\"" } + "]" }
+        ),
+    ]
+
+    /// What grows without being counted takes minutes for a document of a megabyte.
+    @Test(arguments: growths.indices)
+    func `steps grow with the value and the schema`(index: Int) throws {
+        let growth = Self.growths[index]
+        let counts = try [64, 128, 256].map { count in
+            let (findings, stepCount) = try check(growth.schema(count), growth.value(count))
+            #expect(findings.allSatisfy { $0.message.hasPrefix("is too much work") })
+            return findings.isEmpty ? stepCount : .max
+        }
+        for (count, next) in zip(counts, counts.dropFirst()) where next < .max {
+            #expect(10 * next >= 8 * growth.factor * count, "\(growth.schema(1)): \(counts)")
+        }
+    }
+
+    /// A value that is refused takes no longer to explain than to check.
+    @Test func `names are suggested for what is refused alone`() throws {
+        let known = list(400) { #""known\#($0)":true"# }
+        let schema = #"{"properties":{\#(known)},"additionalProperties":{"type":"number"}}"#
+        let strangers = list(400) { #""stranger\#($0)":1"# }
+        let (findings, _) = try check(schema, #"{\#(strangers),"last":""}"#)
+        #expect(findings.map(\.instanceLocation) == ["/value/last"])
+    }
+
+    /// The expression is in the place of each member, which is written only where it is shown.
+    @Test(.timeLimit(.minutes(1)))
+    func `long texts of a schema cost nothing where they are not shown`() throws {
+        let pattern = "^[/0-9\(String(repeating: "a", count: 100_000))]+$"
+        let members = list(20_000) { #""a\#($0)":0"# }
+        let (findings, _) = try check(
+            #"{"patternProperties":{"\#(pattern)":{"type":"number"}}}"#,
+            #"{\#(members),"a":""}"#
+        )
+        #expect(findings.map(\.message) == ["a rule is broken at a place too long to show"])
+    }
+
+    /// What `admits` runs in one node is as many levels as the schema has when it is explained.
+    @Test func `an explanation is not deeper than the stack`() throws {
+        let chain = list(98) { ##""c\##($0)":{"$ref":"#/$defs/c\##($0 + 1)"}"## }
+        let schema =
+            ##"{"$ref":"#/$defs/c0","$defs":{\##(chain),"##
+            + ##""c98":{"properties":{"a":{"$ref":"#/$defs/c0"},"b":{"type":"string"}}}}}"##
+        let padding = String(repeating: "x", count: 100_000)
+        let value =
+            #"{"padding":"\#(padding)","a":"# + String(repeating: #"{"a":"#, count: 58)
+            + #"{"b":1}"# + String(repeating: "}", count: 59)
+        let (findings, _) = try check(schema, value)
+        #expect(findings.map(\.message) == ["breaks a rule too deep in the schema to be named"])
     }
 
     /// Names that stand in one another's way in a table of at most 512 slots.
@@ -147,12 +317,27 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         let places = list(200) { #""\#($0)":{}"# }
         let anchors = list(1500) { #""\#($0)":{"$dynamicAnchor":"a\#($0)"}"# }
         let patterns = list(200) { #"{"pattern":"^\\p{L}{400}\#($0)$"}"# }
+        let ids = list(200) { #""\#($0)":{"$id":"?\#($0)"}"# }
+        let references = list(20_000) { ##""\##($0)":{"$ref":"#"}"## }
+        let hidden = list(20_000) { #""\#($0)":{}"# }
         let many = list(200) { #"{"pattern":"^\\p{L}{40}\#($0)$"}"# }
         return [
             (#"{"properties":{"\#(name)":{"properties":{\#(places)}}}}"#, "is too large"),
             (#"{"$defs":{\#(anchors)}}"#, "is too much work to compile"),
             (#"{"anyOf":[\#(patterns)]}"#, "is too large"),
             (#"{"anyOf":[\#(many)]}"#, "are too large"),
+            (#"{"enum":[\#(list(400_000) { _ in "0" })]}"#, "is too large"),
+            (#"{"$id":"http://a/\#(name)","$defs":{\#(ids)}}"#, "a URI of more than 4096 bytes"),
+            (
+                ##"{"$id":"http://a/\##(name.prefix(4000))","$defs":{\##(references)}}"##,
+                "is too much work to compile"
+            ),
+            (
+                ##"{"$ref":"#/x\##(String(repeating: "/a", count: 150))","x":"##
+                    + String(repeating: #"{"a":"#, count: 150) + #"{"properties":{\#(hidden)}}"#
+                    + String(repeating: "}", count: 151),
+                "is too much work to compile"
+            ),
         ]
     }()
 
@@ -161,6 +346,16 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         let (schema, message) = Self.endlessSchemas[index]
         let error = #expect(throws: SchemaError.self) { _ = try Schema(text: Array(schema.utf8)) }
         #expect(error?.message.contains(message) == true, "\(String(describing: error))")
+    }
+
+    /// Each resource has the root's metaschema, which is the root.
+    @Test(.timeLimit(.minutes(1)))
+    func `vocabularies are read once for all resources`() throws {
+        let vocabularies = list(30_000) { #""v:\#($0)":false"# }
+        let resources = list(15_000) { #""\#($0)":{"$id":"r:\#($0)"}"# }
+        let schema =
+            #"{"$id":"m:a","$schema":"m:a","$vocabulary":{\#(vocabularies)},"$defs":{\#(resources)}}"#
+        #expect(throws: Never.self) { _ = try Schema(text: Array(schema.utf8)) }
     }
 
     @Test func `a schema says how much memory it takes`() throws {

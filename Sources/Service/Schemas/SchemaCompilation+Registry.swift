@@ -10,9 +10,13 @@ extension SchemaCompilation {
     /// - Returns: The schema, ready to check with.
     func compile(_ registered: RegisteredText) throws(SchemaError) -> Schema {
         var library = SchemaLibrary(defaultDraft: .draft7)
-        for (name, text) in registered.references.sorted(by: { $0.key < $1.key }) {
-            let uri = try SchemaLibrary.uri(of: name, referredToBy: registered.text)
-            try library.add(text, baseURI: uri)
+        let references = registered.references.sorted { $0.key < $1.key }
+        let uris = try SchemaLibrary.uris(
+            of: references.map(\.key),
+            referredToBy: registered.text
+        )
+        for (reference, uri) in zip(references, uris) {
+            try library.add(reference.value, baseURI: uri)
         }
         return try Schema(
             text: registered.text,

@@ -9,7 +9,13 @@ import time
 
 import noida_db
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+)
 
 from . import contracts
 from .deadlines import Deadline, eventually
@@ -150,10 +156,14 @@ class Kafka:
             future.result(PATIENCE)
 
     def configure(self, topic, **config):
-        """Sets the topic's properties to these, and all others to the broker's defaults."""
+        """Sets these properties of the topic."""
         admin = AdminClient(self._client)
-        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, set_config=config)
-        for future in admin.alter_configs([resource]).values():
+        set_to = AlterConfigOpType.SET
+        entries = [
+            ConfigEntry(name, value, incremental_operation=set_to) for name, value in config.items()
+        ]
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+        for future in admin.incremental_alter_configs([resource]).values():
             future.result(PATIENCE)
 
     def make_again(self, topic, partitions=4):

@@ -5,23 +5,14 @@ import re
 import socket
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
 
-from harness.apache_kafka import USER, kafka_home, running_apache_kafka
+from harness.apache_kafka import LIMITED
 from harness.commands import run_command
 from harness.events import new_event, record
 from harness.registry import running_registry
+from harness.rights import Rights
 
-on_apache = pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka")
-# The password of the registry's user.
+# Of the registry's user.
 RIGHT = "Basic " + base64.b64encode(b"u:right").decode()
 
 
@@ -140,56 +131,12 @@ def test_an_invalid_configuration_is_not_tried(simulators, benches, broker, tmp_
 # --- Rights, as docs/kafka.md lists them ----------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
-    """A broker with an authorizer: the tests may do everything, and USER nothing."""
-    more = {
-        "authorizer_class_name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super_users": "User:ANONYMOUS",
-    }
-    with running_apache_kafka(tmp_path_factory.mktemp("guarded") / "kafka", **more) as apache:
-        yield apache
-
-
-class Rights:
-    """The ACLs of USER."""
-
-    def __init__(self, apache):
-        self._admin = AdminClient({"bootstrap.servers": apache.server("PLAIN"), "log_level": 0})
-
-    def set(self, rights):
-        everything = AclBindingFilter(
-            ResourceType.ANY,
-            None,
-            ResourcePatternType.ANY,
-            None,
-            None,
-            AclOperation.ANY,
-            AclPermissionType.ANY,
-        )
-        for future in self._admin.delete_acls([everything]).values():
-            future.result(60)
-        bindings = [
-            AclBinding(
-                ResourceType[kind],
-                name.removesuffix("*"),
-                ResourcePatternType.PREFIXED if name.endswith("*") else ResourcePatternType.LITERAL,
-                f"User:{USER}",
-                "*",
-                AclOperation[operation],
-                AclPermissionType.ALLOW,
-            )
-            for kind, name, operation in rights
-        ]
-        for future in self._admin.create_acls(bindings).values() if bindings else ():
-            future.result(60)
-
-
-def guarded_settings(guarded, benches, simulators, **changes):
-    bench = benches(guarded.kafka, 2)
+def limited_settings(apache, benches, simulators, **changes):
+    bench = benches(apache.kafka, 2)
     topics = bench.topics
-    retry = guarded.kafka.create(f"{topics.source}.retry.1m", 2)
-    kafka = {"bootstrap_servers": guarded.server("LOGIN"), "properties": guarded.login()}
+    retry = apache.kafka.create(f"{topics.source}.retry.1m", 2)
+    login = apache.login(**{"sasl.username": LIMITED})
+    kafka = {"bootstrap_servers": apache.server("LOGIN"), "properties": login}
     settings = bench.configuration(
         simulators(), kafka=kafka, retry={"later": ["1m"]}, **changes
     )
@@ -214,11 +161,10 @@ def guarded_settings(guarded, benches, simulators, **changes):
 
 
 @pytest.mark.takes(60)
-@on_apache
-def test_each_missing_right_is_named(guarded, benches, simulators, tmp_path):
+def test_each_right_that_is_missing_is_named(apache, benches, simulators, tmp_path):
     transactional = {"results": {"transactional": True}}
-    bench, settings, rights, retry = guarded_settings(guarded, benches, simulators, **transactional)
-    acls = Rights(guarded)
+    bench, settings, rights, retry = limited_settings(apache, benches, simulators, **transactional)
+    acls = Rights(apache, LIMITED)
     every = [right for some in rights.values() for right in some]
     acls.set(every)
     code, findings, ended = checked(tmp_path, settings)
@@ -237,22 +183,21 @@ def test_each_missing_right_is_named(guarded, benches, simulators, tmp_path):
     # Nothing was written, with or without the right to write.
     acls.set(every)
     written = (*vars(bench.topics).values(), retry)
-    assert {topic: guarded.kafka.count(topic) for topic in written} == dict.fromkeys(written, 0)
-    committed = guarded.kafka.committed(bench.group, bench.topics.source)
+    assert {topic: apache.kafka.count(topic) for topic in written} == dict.fromkeys(written, 0)
+    committed = apache.kafka.committed(bench.group, bench.topics.source)
     assert set(committed.values()) == {-1001}
 
 
 @pytest.mark.takes(30)
-@on_apache
-def test_a_missing_topic_is_named_or_reported_as_to_be_created(
-    guarded, benches, simulators, tmp_path
+def test_a_topic_that_is_missing_is_named_or_would_be_made(
+    apache, benches, simulators, tmp_path
 ):
-    bench, settings, rights, _ = guarded_settings(guarded, benches, simulators)
+    bench, settings, rights, _ = limited_settings(apache, benches, simulators)
     missing = f"{bench.topics.results}.missing"
     settings["results"]["topic"] = missing
     every = [right for some in rights.values() for right in some]
     every += [("TOPIC", missing, "WRITE")]
-    acls = Rights(guarded)
+    acls = Rights(apache, LIMITED)
     acls.set(every)
     code, findings, ended = checked(tmp_path, settings)
     assert (code, set(failed(findings))) == (1, {"results.topic"}), ended.said
@@ -267,13 +212,12 @@ def test_a_missing_topic_is_named_or_reported_as_to_be_created(
     code, findings, ended = checked(tmp_path, settings)
     assert (code, failed(findings)) == (0, {}), ended.said
     assert "is made at the start" in findings["results.topic"][1]
-    assert not guarded.kafka.partitions(missing)
+    assert not apache.kafka.partitions(missing)
 
 
 @pytest.mark.takes(30)
-@on_apache
-def test_a_wrong_password_takes_one_line(guarded, benches, simulators, tmp_path):
-    _, settings, _, _ = guarded_settings(guarded, benches, simulators)
+def test_a_wrong_password_is_one_line(apache, benches, simulators, tmp_path):
+    _, settings, _, _ = limited_settings(apache, benches, simulators)
     settings["kafka"]["properties"]["sasl.password"] = "wrong"
     code, findings, ended = checked(tmp_path, settings)
     assert (code, set(failed(findings))) == (1, {"kafka.bootstrap_servers"}), ended.said

@@ -9,14 +9,20 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import subprocess
+import tempfile
 
 from .certificates import openssl
 from .kafka import Kafka
+from .link import Link
 from .ports import reserved_port
 from .processes import LEASH, Child, clean_environment
+from .tokens import AUDIENCE, ISSUER, Issuer
 
 USER, PASSWORD = "heliograph", "right-password"
+# Has no rights but those that a test gives; USER, and clients without a login, have all.
+LIMITED = "limited"
 USER_OF_SCRAM = f"name={USER},password={PASSWORD}"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 # The name of each listener, and its security protocol. Clients come in by all but the first two.
@@ -31,11 +37,15 @@ LISTENERS = {
     "LOGIN": "SASL_PLAINTEXT",
     "TLSLOGIN": "SASL_SSL",
     "SCRAM": "SASL_SSL",
+    "TOKEN": "SASL_PLAINTEXT",
+    # As REAUTH, with SCRAM; who may log in can be changed.
+    "CHANGING": "SASL_PLAINTEXT",
     # It closes the connections of clients that do not log in again every two seconds (KIP-368).
     "REAUTH": "SASL_PLAINTEXT",
     # It advertises an address at which nobody listens.
     "ASTRAY": "PLAINTEXT",
 }
+SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LOGGING = """\
 rootLogger.level = warn
@@ -129,12 +139,20 @@ class Broker:
     def is_running(self):
         return self._child.is_running
 
+    @property
+    def pid(self):
+        return self._child.pid
+
     def told(self):
         """What it said."""
         return self._child.told()
 
     def crash(self):
         self._child.kill()
+
+    def wait_for_end(self, seconds=60):
+        """Of itself, as when it cannot write."""
+        self._child.wait_for_exit(seconds)
 
     def stop(self):
         """In order: what it leads and coordinates is handed over first."""
@@ -169,6 +187,11 @@ class ApacheKafka:
 
     def server(self, listener):
         return f"127.0.0.1:{self.ports[listener]}"
+
+    @property
+    def issuer(self):
+        """Of tokens that the broker takes."""
+        return Issuer(self.certificates.folder)
 
     def tls(self, **more):
         """Properties of a client that trusts the broker's authority."""
@@ -210,6 +233,10 @@ def _settings(folder, ports, certificates):
         "group.initial.rebalance.delay.ms": 0,
         "auto.create.topics.enable": "false",
         "log.cleaner.dedupe.buffer.size": 4194304,
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": f"User:ANONYMOUS;User:{USER}",
+        # Whatever its certificate says, it is that user.
+        "listener.name.mutual.ssl.principal.mapping.rules": f"RULE:^.*$/{USER}/",
     }
     right = certificates.sign("broker")
     stores = {
@@ -231,9 +258,25 @@ def _settings(folder, ports, certificates):
     settings["listener.name.mutual.ssl.client.auth"] = "required"
     settings["listener.name.scram.sasl.enabled.mechanisms"] = ",".join(SCRAM)
     for mechanism in SCRAM:
-        settings[f"listener.name.scram.{mechanism.lower()}.sasl.jaas.config"] = (
-            "org.apache.kafka.common.security.scram.ScramLoginModule required;"
-        )
+        settings[f"listener.name.scram.{mechanism.lower()}.sasl.jaas.config"] = SCRAM_MODULE
+    for mechanism in SCRAM:
+        prefix = f"listener.name.changing.{mechanism.lower()}"
+        settings[f"{prefix}.sasl.jaas.config"] = SCRAM_MODULE
+        settings[f"{prefix}.connections.max.reauth.ms"] = 2000
+    settings["listener.name.changing.sasl.enabled.mechanisms"] = ",".join(SCRAM)
+    oauth = "org.apache.kafka.common.security.oauthbearer"
+    prefix = "listener.name.token"
+    settings |= {
+        f"{prefix}.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{prefix}.oauthbearer.sasl.jaas.config": f"{oauth}.OAuthBearerLoginModule required;",
+        f"{prefix}.oauthbearer.sasl.server.callback.handler.class": (
+            f"{oauth}.OAuthBearerValidatorCallbackHandler"
+        ),
+        f"{prefix}.oauthbearer.connections.max.reauth.ms": 3_600_000,
+        f"{prefix}.sasl.oauthbearer.jwks.endpoint.url": f"file://{certificates.folder}/jwks.json",
+        f"{prefix}.sasl.oauthbearer.expected.audience": AUDIENCE,
+        f"{prefix}.sasl.oauthbearer.expected.issuer": ISSUER,
+    }
     settings["listener.name.reauth.plain.connections.max.reauth.ms"] = 2000
     for name in ("login", "tlslogin", "reauth"):
         prefix = f"listener.name.{name}"
@@ -241,7 +284,7 @@ def _settings(folder, ports, certificates):
             f"{prefix}.sasl.enabled.mechanisms": "PLAIN",
             f"{prefix}.plain.sasl.jaas.config": (
                 "org.apache.kafka.common.security.plain.PlainLoginModule required "
-                f'user_{USER}="{PASSWORD}";'
+                f'user_{USER}="{PASSWORD}" user_{LIMITED}="{PASSWORD}";'
             ),
         }
     return settings
@@ -250,22 +293,30 @@ def _settings(folder, ports, certificates):
 def _formatted(folder, settings):
     """Writes the settings down and formats the broker's folder; returns the command to run it."""
     folder.mkdir(parents=True, exist_ok=True)
-    classes = f"{kafka_home()}/libs/*"
     path = folder / "server.properties"
     path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     (folder / "log4j2.properties").write_text(LOGGING)
-    subprocess.run(
-        [
-            *(*LEASH, "java", *JVM, "-cp", classes, "kafka.tools.StorageTool", "format"),
-            *("-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(path)),
-            *(word for mechanism in SCRAM for word in ("--add-scram", f"{mechanism}=[{USER_OF_SCRAM}]")),
-        ],
-        check=True,
-        capture_output=True,
-        env=clean_environment(),
-    )
+    words = ["format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(path)]
+    for mechanism in SCRAM:
+        words += ["--add-scram", f"{mechanism}=[{USER_OF_SCRAM}]"]
+    _java("kafka.tools.StorageTool", *words)
+    # Of other URLs Kafka takes no keys.
+    keys = settings.get("listener.name.token.sasl.oauthbearer.jwks.endpoint.url", "")
+    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys}"
     logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
-    return ["java", *JVM, logging, "-cp", classes, "kafka.Kafka", str(path)]
+    return ["java", *JVM, allowed, logging, "-cp", _classes(), "kafka.Kafka", str(path)]
+
+
+def _classes():
+    return f"{kafka_home()}/libs/*"
+
+
+def _java(tool, *words):
+    """Runs one of Kafka's own tools; what it prints."""
+    command = [*LEASH, "java", *JVM, "-cp", _classes(), tool, *words]
+    ended = subprocess.run(command, capture_output=True, text=True, env=clean_environment())
+    assert ended.returncode == 0, f"{tool}: {ended.stdout}{ended.stderr}"
+    return ended.stdout
 
 
 @contextlib.contextmanager
@@ -287,6 +338,28 @@ class ApacheCluster:
 
     kafka: Kafka
     brokers: dict
+    # Those between clients and brokers, if there are any.
+    links: dict
+
+    def controller(self):
+        """The number of the broker that is the active controller."""
+        words = ["--bootstrap-server", self.kafka.bootstrap_servers, "describe", "--status"]
+        told = _java("org.apache.kafka.tools.MetadataQuorumCommand", *words)
+        [number] = re.findall(r"^LeaderId:\s+(\d+)$", told, re.M)
+        return int(number)
+
+    def reassign(self, topic, brokers):
+        """Has these brokers, and no others, hold all partitions of the topic."""
+        partitions = [
+            {"topic": topic, "partition": partition, "replicas": brokers}
+            for partition in self.kafka.partitions(topic)
+        ]
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"version": 1, "partitions": partitions}, file)
+            file.flush()
+            words = ["--bootstrap-server", self.kafka.bootstrap_servers, "--execute"]
+            tool = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+            _java(tool, *words, "--reassignment-json-file", file.name)
 
     def wait_until_whole(self):
         """Until all brokers have registered, and each partition has all its replicas in sync."""
@@ -295,39 +368,56 @@ class ApacheCluster:
 
 
 @contextlib.contextmanager
-def running_apache_cluster(folder, count=3):
-    """Brokers that hold all topics together, without TLS and logins; ends them afterwards."""
+def running_apache_cluster(folder, count=3, has_links=False):
+    """Brokers that hold all topics together, without TLS and logins; ends them afterwards.
+
+    Services reach them through links, if there are to be any; brokers reach each other, and tests
+    reach them, without.
+    """
     numbers = range(1, count + 1)
     with contextlib.ExitStack() as stack:
-        ports = {n: [stack.enter_context(reserved_port()) for _ in range(2)] for n in numbers}
+        ports = {n: [stack.enter_context(reserved_port()) for _ in range(3)] for n in numbers}
         voters = ",".join(f"{n}@127.0.0.1:{ports[n][0]}" for n in numbers)
         servers = ",".join(f"127.0.0.1:{ports[n][1]}" for n in numbers)
+        links = {n: stack.enter_context(contextlib.closing(Link(ports[n][2]))) for n in numbers}
+        outer = ",".join(f"127.0.0.1:{link.port}" for link in links.values())
         with _one_start_at_a_time():
             commands = {
-                n: _formatted(folder / f"{n}", _plain(folder / f"{n}", n, ports[n], voters, count))
+                n: _formatted(
+                    folder / f"{n}",
+                    _plain(folder / f"{n}", n, [*ports[n], links[n].port], voters, count),
+                )
                 for n in numbers
             }
             brokers = {
                 n: stack.enter_context(Broker(command, folder / f"{n}" / "data"))
                 for n, command in commands.items()
             }
-            kafka = Kafka(servers, accepts_commits_in_rebalance=True, replication=count)
+            kafka = Kafka(
+                servers,
+                outer if has_links else None,
+                accepts_commits_in_rebalance=True,
+                replication=count,
+            )
             stack.enter_context(contextlib.closing(kafka))
             kafka.wait_for_brokers(count, brokers.values())
-        yield ApacheCluster(kafka, brokers)
+        yield ApacheCluster(kafka, brokers, links)
 
 
 def _plain(folder, number, ports, voters, count):
+    """`ports`: of each listener, and of the link to the last."""
+    names = ("CONTROLLER", "PLAIN", "LINKED")
     return {
         "process.roles": "broker,controller",
         "node.id": number,
         "controller.quorum.voters": voters,
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAIN",
-        "listeners": f"CONTROLLER://127.0.0.1:{ports[0]},PLAIN://127.0.0.1:{ports[1]}",
-        "advertised.listeners": f"PLAIN://127.0.0.1:{ports[1]}",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAIN:PLAINTEXT",
+        "listeners": ",".join(f"{n}://127.0.0.1:{p}" for n, p in zip(names, ports)),
+        "advertised.listeners": f"PLAIN://127.0.0.1:{ports[1]},LINKED://127.0.0.1:{ports[3]}",
+        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
         "log.dirs": folder / "data",
+        "min.insync.replicas": 2,
         "offsets.topic.num.partitions": 4,
         "offsets.topic.replication.factor": count,
         "transaction.state.log.num.partitions": 4,
@@ -374,6 +464,7 @@ def _started(folder, more):
     """A broker's process and its ports by listener; it may not answer yet."""
     folder = pathlib.Path(folder)
     certificates = Certificates(folder / "certificates").make_authority()
+    Issuer(certificates.folder).make_key()
     with contextlib.ExitStack() as stack:
         ports = {name: stack.enter_context(reserved_port()) for name in [*LISTENERS, "NOWHERE"]}
         settings = _settings(folder, ports, certificates)

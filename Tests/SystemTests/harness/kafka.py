@@ -107,7 +107,7 @@ class Kafka:
         for consumer in self._consumers.values():
             consumer.close()
 
-    def wait_for_brokers(self, count, processes, seconds=120):
+    def wait_for_brokers(self, count, processes, seconds=300):
         """Until so many have registered; none of these processes of theirs may end meanwhile."""
 
         def told():
@@ -122,7 +122,7 @@ class Kafka:
 
         eventually(registered, seconds, lambda: f"{count} brokers to register{told()}")
 
-    def wait_until_in_sync(self, seconds=120):
+    def wait_until_in_sync(self, seconds=300):
         """Until each partition has a leader and all its replicas in sync."""
 
         def lagging():
@@ -135,6 +135,13 @@ class Kafka:
             ]
 
         eventually(lambda: not lagging(), seconds, lambda: f"{lagging()} to be in sync")
+
+    def wait_for_leaders(self, topic, seconds=120):
+        def have_one():
+            told = patiently(lambda: self._producer.list_topics(topic, timeout=PATIENCE))
+            return all(p.leader >= 0 for p in told.topics[topic].partitions.values())
+
+        eventually(have_one, seconds, f"a leader of each partition of {topic}", interval=0.2)
 
     def create(self, topic, partitions=4, **config):
         """Creates the topic; returns its name."""
@@ -178,6 +185,18 @@ class Kafka:
         told = patiently(lambda: self._producer.list_topics(topic, timeout=PATIENCE))
         metadata = told.topics[topic]
         return [] if metadata.error else sorted(metadata.partitions)
+
+    def leader(self, topic, partition):
+        """The number of the broker that leads the partition."""
+
+        def ask():
+            told = self._producer.list_topics(topic, timeout=PATIENCE)
+            leader = told.topics[topic].partitions[partition].leader
+            if leader < 0:
+                raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+            return leader
+
+        return patiently(ask)
 
     def coordinator(self, group):
         """The number of the broker that coordinates the group."""

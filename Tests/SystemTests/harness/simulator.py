@@ -29,6 +29,10 @@ class Simulator:
         whole, _, _ = self.request_log.read_bytes().rpartition(b"\n")
         return [json.loads(line) for line in whole.splitlines()]
 
+    def count(self):
+        """How many requests there are."""
+        return self.request_log.read_bytes().count(b"\n") if self.request_log.exists() else 0
+
     def accepted(self):
         return [request for request in self.requests() if request["status"] == 200]
 

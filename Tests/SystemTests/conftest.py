@@ -31,6 +31,8 @@ WORKERS_PER_CORE = 4
 # These files share an expensive setup, or tests reuse what the first one made. Running them in one
 # worker is cheaper than repeating that in each.
 TOGETHER = ("test_status_page.py", "chart/test_chart_")
+# Fixtures that are Apache Kafka where there is one.
+BROKERS = {"apache", "broker", "expiring_broker", "fragile_apache"}
 HAS_FAILED = pytest.StashKey[bool]()
 # The workers' address of the shared broker.
 SHARED = "HELIOGRAPH_TEST_SHARED_KAFKA"
@@ -79,6 +81,12 @@ def pytest_sessionstart(session):
         return
     folder = pathlib.Path(os.environ["TMPDIR"]) / "shared-kafka"
     os.environ[SHARED] = stack.enter_context(shared_apache_kafka(folder))
+
+
+def pytest_itemcollected(item):
+    """What is tried at each change, and talks to Kafka, is tried on each version of it."""
+    if item.get_closest_marker("core") and not BROKERS.isdisjoint(item.fixturenames):
+        item.add_marker("kafka")
 
 
 @pytest.hookimpl(trylast=True)

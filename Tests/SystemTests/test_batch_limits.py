@@ -8,8 +8,8 @@ import pytest
 from harness.kafka import Written
 from harness.service import position_of
 
-pytestmark = pytest.mark.takes(40)
-# A dead letter fits with some room; anything larger is one record by itself.
+pytestmark = [pytest.mark.takes(40), pytest.mark.kafka]
+# A dead letter fits, and some more; what is larger is one record.
 LIMIT = 3000
 EVENTS = 200
 REFUSED = "Kafka refused a batch; retrying in smaller ones"

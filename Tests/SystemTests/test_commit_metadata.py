@@ -9,6 +9,7 @@ from harness.service import outcomes_of, position_of
 
 pytestmark = [
     pytest.mark.takes(30),
+    pytest.mark.kafka,
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]
 LESS = (

@@ -11,6 +11,7 @@ from harness.service import position_of
 
 pytestmark = [
     pytest.mark.takes(60),
+    pytest.mark.kafka,
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]
 EVENTS = 200

@@ -8,7 +8,7 @@ import pytest
 from harness.deadlines import eventually
 from harness.events import new_event, record
 
-pytestmark = pytest.mark.takes(30)
+pytestmark = [pytest.mark.takes(30), pytest.mark.kafka]
 CUT = "the log ends before the next offset; reading continues at the log's end"
 IGNORED = "commit metadata ignored; events after the committed offset may be sent again"
 OLD, NEW = 40, 5

@@ -5,7 +5,7 @@ import pytest
 from harness.deadlines import eventually
 from harness.events import new_event, record
 
-pytestmark = pytest.mark.takes(30)
+pytestmark = [pytest.mark.takes(30), pytest.mark.kafka]
 PARTITIONS = 2
 # APNs answers for it after the topic is gone.
 SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 3000}

@@ -9,7 +9,7 @@ from harness.events import new_event, record
 from harness.kafka import Written
 from harness.service import position_of
 
-pytestmark = pytest.mark.takes(60)
+pytestmark = [pytest.mark.takes(60), pytest.mark.kafka]
 IN_FLIGHT = 4000
 # More than the eighth of events that may wait.
 BAD = 1000

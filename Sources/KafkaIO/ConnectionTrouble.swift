@@ -186,7 +186,7 @@ extension KafkaError.Code {
     var remedy: String? {
         switch libraryCode {
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-            "give the service's principal Read on sources and Write on the topics of results"
+            "give the service's principal Read on topics that it reads and Write on those that it writes"
         case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
             "give the service's principal Read on the group of kafka.group_id"
         case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:

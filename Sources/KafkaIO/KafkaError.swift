@@ -54,10 +54,12 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Takes over an error object of the library and frees it; nil for no error.
     init?(consuming error: OpaquePointer?) {
         guard let error = unsafe error else { return nil }
-        code = unsafe Code(rd_kafka_error_code(error))
-        text = unsafe String(cString: rd_kafka_error_string(error))
-        isFatal = unsafe rd_kafka_error_is_fatal(error) != 0
-        unsafe rd_kafka_error_destroy(error)
+        defer { unsafe rd_kafka_error_destroy(error) }
+        unsafe self.init(
+            code: Code(rd_kafka_error_code(error)),
+            text: String(cString: rd_kafka_error_string(error)),
+            isFatal: rd_kafka_error_is_fatal(error) != 0
+        )
     }
 
     /// The same call may succeed later, on this instance or, after a fatal error, on a new one.
@@ -118,6 +120,8 @@ extension KafkaError.Code {
     public static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
     public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    /// A call that the client does not allow in its present state.
+    public static let wrongState = Self(RD_KAFKA_RESP_ERR__STATE)
     public static let waitCoordinator = Self(RD_KAFKA_RESP_ERR__WAIT_COORD)
     public static let purgedInQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     public static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)

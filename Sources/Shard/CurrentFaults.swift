@@ -9,9 +9,12 @@ package struct CurrentFaults: Sendable {
     private var kafkaError: KafkaError?
     private var kafkaFailedAt: Instant?
     /// What Kafka says of records that it does not take, by their kind.
-    private var refusedRecords: [Publication: (text: String, at: Instant)] = [:]
-    /// What Kafka has said against single partitions of the assignment.
-    private var refusedPartitions: [PartitionID: (error: KafkaError, at: Instant)] = [:]
+    private var refusedRecords: [Publication: (topic: String, error: KafkaError, at: Instant)] = [:]
+    /// What Kafka has said against single partitions of the assignment, and their names.
+    private var refusedPartitions: [PartitionID: (name: String, error: KafkaError, at: Instant)] =
+        [:]
+    /// Why the first transaction failed since one was committed.
+    private var transactionError: KafkaError?
     private var assignedPartitions: Set<PartitionID> = []
     /// What APNs said of the credential, by route.
     package private(set) var credentials: [Route: String] = [:]
@@ -41,20 +44,23 @@ package struct CurrentFaults: Sendable {
             return kafkaError.description
         }
         let refusals = refusedRecords.values.filter { now - $0.at < Self.kafkaTroubleLifetime }
-        return refusals.map(\.text).min() ?? partitionTrouble(now: now)
+        return refusals.map { "\($0.topic): \($0.error)" }.min() ?? partitionTrouble(now: now)
+            ?? transactionError.map { "transactions fail: \($0)" }
     }
 
     /// A topic that is gone is not trouble while other partitions are well.
     ///
     /// To delete one of many is not a fault; that a right is missing is one.
     private func partitionTrouble(now: Instant) -> String? {
-        let errors = refusedPartitions.values
+        let refusals = refusedPartitions.values
             .filter { now - $0.at < Self.kafkaTroubleLifetime }
-            .map(\.error)
         let isTrouble =
-            errors.count == assignedPartitions.count
-            || errors.contains { $0.code == .topicAuthorizationFailed }
-        return isTrouble ? errors.map(\.description).min() : nil
+            refusals.count == assignedPartitions.count
+            || refusals.contains { $0.error.code == .topicAuthorizationFailed }
+        let first = refusals.min {
+            ($0.error.description, $0.name) < ($1.error.description, $1.name)
+        }
+        return isTrouble ? first.map { "\($0.name): \($0.error)" } : nil
     }
 
     package mutating func partitionsAssigned(_ partitions: [PartitionID]) {
@@ -67,12 +73,13 @@ package struct CurrentFaults: Sendable {
     /// - Returns: whether this is news.
     package mutating func partitionRefused(
         _ partition: PartitionID,
+        named name: String,
         _ error: KafkaError,
         at now: Instant
     ) -> Bool {
         // What was asked in an earlier assignment may be answered now.
         guard assignedPartitions.contains(partition) else { return false }
-        return refusedPartitions.updateValue((error, now), forKey: partition) == nil
+        return refusedPartitions.updateValue((name, error, now), forKey: partition) == nil
     }
 
     package mutating func partitionTaken(_ partition: PartitionID) {
@@ -88,13 +95,28 @@ package struct CurrentFaults: Sendable {
         _ error: KafkaError,
         at now: Instant
     ) -> Bool {
-        let text = "\(topic): \(error)"
-        let last = refusedRecords.updateValue((text, now), forKey: publication)
-        return last.map { $0.text != text || now - $0.at >= Self.kafkaTroubleLifetime } ?? true
+        let last = refusedRecords.updateValue((topic, error, now), forKey: publication)
+        // The same refusal has more than one text: of a report, and of a call.
+        return last.map {
+            $0.error.code != error.code || now - $0.at >= Self.kafkaTroubleLifetime
+        } ?? true
     }
 
     package mutating func recordTaken(_ publication: Publication) {
         if !refusedRecords.isEmpty { refusedRecords[publication] = nil }
+    }
+
+    /// A transaction failed for a reason that a repetition does not change.
+    ///
+    /// What comes after it, such as a producer in a state that is not allowed, says less.
+    package mutating func transactionFailed(_ error: KafkaError) {
+        if !error.isRetryable, !error.isOfConnection {
+            transactionError = transactionError ?? error
+        }
+    }
+
+    package mutating func transactionCommitted() {
+        transactionError = nil
     }
 
     package mutating func kafkaFailed(_ error: KafkaError, at now: Instant) {

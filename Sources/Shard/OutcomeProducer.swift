@@ -224,10 +224,10 @@ package struct OutcomeProducer: ~Copyable {
         _ engine: inout DeliveryEngine,
         _ now: Moment
     ) -> OutcomeNews? {
-        if isTransactional, error.isPurge {
+        if isTransactional, error.isPurge || error.code == .wrongState {
             // An abort that the engine asked for drops records, which is not news to it. So does
             // librdkafka when it finds that a transaction has failed, and reports it in no other
-            // way.
+            // way; until the abort it takes no more.
             engine.publicationFailed(tag, now: now)
             return nil
         }

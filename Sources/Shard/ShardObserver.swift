@@ -213,7 +213,8 @@ package struct ShardObserver {
     ) {
         var isNews = true
         if error.isOfPartition {
-            isNews = faults.partitionRefused(partition, error, at: now.instant)
+            let name = "\(partitions[partition])"
+            isNews = faults.partitionRefused(partition, named: name, error, at: now.instant)
         } else {
             faults.kafkaFailed(error, at: now.instant)
         }
@@ -274,7 +275,10 @@ package struct ShardObserver {
         case .taken(let publication): faults.recordTaken(publication)
         case .transactionCallSucceeded(let committed):
             faults.kafkaWorked()
-            if !committed.isEmpty { metrics.commits[.ok].add() }
+            if !committed.isEmpty {
+                metrics.commits[.ok].add()
+                faults.transactionCommitted()
+            }
             for (written, record) in committed {
                 faults.partitionTaken(record.arrival.record.partition)
                 for publication in Publication.allCases
@@ -286,6 +290,7 @@ package struct ShardObserver {
         case .transactionFailed(let error, let limit):
             if let limit { commitMetadataRefused(limit: limit) }
             metrics.commits[.failed].add()
+            faults.transactionFailed(error)
             log.warning("transaction failed", [.error: error.description])
         case .notTaken(let publication, let error):
             metrics.produceErrors[publication.label].add()

@@ -37,6 +37,9 @@ import Vocabulary
         #expect(isNews(.outcome, Self.late, at: 60))
         #expect(isNews(.deadLetter, Self.late, at: 60))
         #expect(isNews(.outcome, Self.late, at: 120))
+        let again = KafkaError(code: Self.late.code, text: "in other words")
+        #expect(!isNews(.outcome, again, at: 120))
+        #expect(!isNews(.outcome, Self.late, at: 120))
         #expect(faults.kafka(now: at(121)) == "t: _MSG_TIMED_OUT: late")
         faults.recordTaken(.outcome)
         #expect(faults.kafka(now: at(121)) == nil)
@@ -50,7 +53,12 @@ import Vocabulary
         var faults = CurrentFaults()
         let (one, other) = (PartitionID(index: 0), PartitionID(index: 1))
         func isNews(_ partition: PartitionID, _ error: KafkaError, at second: Int64) -> Bool {
-            faults.partitionRefused(partition, error, at: at(second))
+            faults.partitionRefused(
+                partition,
+                named: "t[\(partition.index)]",
+                error,
+                at: at(second)
+            )
         }
         #expect(!isNews(one, Self.gone, at: 0))
         faults.partitionsAssigned([one, other])
@@ -58,17 +66,29 @@ import Vocabulary
         #expect(!isNews(one, Self.gone, at: 300))
         #expect(faults.kafka(now: at(300)) == nil)
         #expect(isNews(other, Self.gone, at: 301))
-        #expect(faults.kafka(now: at(301)) == "UNKNOWN_TOPIC_OR_PART: gone")
+        #expect(faults.kafka(now: at(301)) == "t[0]: UNKNOWN_TOPIC_OR_PART: gone")
         faults.partitionTaken(other)
         #expect(faults.kafka(now: at(301)) == nil)
         #expect(isNews(other, Self.forbidden, at: 302))
-        #expect(faults.kafka(now: at(302)) == Self.forbidden.description)
+        #expect(faults.kafka(now: at(302)) == "t[1]: \(Self.forbidden)")
         #expect(faults.kafka(now: at(362)) == nil)
         faults.partitionsAssigned([one])
         #expect(!isNews(other, Self.gone, at: 363))
         #expect(faults.kafka(now: at(363)) == nil)
         #expect(isNews(one, Self.gone, at: 363))
-        #expect(faults.kafka(now: at(363)) == "UNKNOWN_TOPIC_OR_PART: gone")
+        #expect(faults.kafka(now: at(363)) == "t[0]: UNKNOWN_TOPIC_OR_PART: gone")
+    }
+
+    @Test func `transactions are trouble from the first that fails until one is committed`() {
+        var faults = CurrentFaults()
+        faults.transactionFailed(Self.late)
+        #expect(faults.kafka(now: at(0)) == nil)
+        faults.transactionFailed(Self.forbidden)
+        faults.transactionFailed(KafkaError(code: .wrongState, text: "not now", isFatal: false))
+        faults.kafkaWorked()
+        #expect(faults.kafka(now: at(1)) == "transactions fail: \(Self.forbidden)")
+        faults.transactionCommitted()
+        #expect(faults.kafka(now: at(2)) == nil)
     }
 
     @Test func `what was sent with a key that is replaced says nothing of the new one`() {

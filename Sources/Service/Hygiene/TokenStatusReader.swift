@@ -60,7 +60,7 @@ final class TokenStatusReader: Sendable {
 
     var isLoading: Bool { !hasLoaded.load(ordering: .acquiring) }
 
-    /// What has kept it from reading for some seconds.
+    /// What keeps it from reading.
     var trouble: String? { latestTrouble.withLock { $0 } }
 
     /// Returns when the topic was read to its end, or when that took too long.
@@ -93,10 +93,9 @@ final class TokenStatusReader: Sendable {
                     next = [:]
                     keys = TokenStatusKeys()
                 }
-                log.warning(
-                    "token status could not be read; retrying",
-                    [.error: "\(error)"]
-                )
+                let trouble = "\(topic): \(error)"
+                latestTrouble.withLock { $0 = trouble }
+                log.warning("token status could not be read; retrying", [.error: trouble])
                 // Without an answer now there may be none for long: the shards start.
                 endLoading()
                 try? wait(Self.retryDelay)
@@ -133,7 +132,6 @@ final class TokenStatusReader: Sendable {
         var hasCaughtUp = false
         var nextProgress = SystemClock.now + Self.progressInterval
         var news = TroubleNews()
-        defer { latestTrouble.withLock { $0 = nil } }
         while true {
             guard !isStopped.load(ordering: .acquiring) else { throw Stopped() }
             wakeup.drain()
@@ -151,7 +149,9 @@ final class TokenStatusReader: Sendable {
                 if hasCaughtUp, keys.passedOver > 0 { tellOfPassedOver(keys.passedOver) }
                 watchProgress(hasCaughtUp, readCount, patienceEnds, &nextProgress)
             }
-            tell(hasCaughtUp ? nil : reader.trouble, &news)
+            // Until there is an answer, the trouble is that of the last try.
+            if hasCaughtUp || readCount > 0 { latestTrouble.withLock { $0 = nil } }
+            if !hasCaughtUp, let trouble = reader.trouble { tell(trouble, &news) }
             write(keys.takeOutdated(), &tombstones)
             if isIdle { try loop.wait(until: hasCaughtUp ? nil : nextProgress) { _, _ in } }
         }
@@ -179,9 +179,9 @@ final class TokenStatusReader: Sendable {
         }
     }
 
-    private func tell(_ trouble: KafkaError?, _ news: inout TroubleNews) {
-        latestTrouble.withLock { $0 = trouble?.description }
-        guard let trouble, news.take(trouble.description) else { return }
+    private func tell(_ trouble: KafkaError, _ news: inout TroubleNews) {
+        latestTrouble.withLock { $0 = trouble.description }
+        guard news.take(trouble.description) else { return }
         log.warning("token status could not be read yet", [.error: "\(trouble)"])
     }
 

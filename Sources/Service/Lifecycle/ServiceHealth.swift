@@ -80,6 +80,11 @@ struct ServiceHealth: Sendable {
                 warnings.insert(.init(part: part, reason: trouble))
             }
         }
+        if let tokenStatus, !tokenStatus.isLoading, let trouble = tokenStatus.trouble {
+            warnings.insert(
+                .init(part: "kafka", reason: "token status cannot be read: \(trouble)")
+            )
+        }
         for trouble in credentials.troubles(now: SystemClock.wallClock) {
             let part = trouble.credential.map { "credential \($0)" } ?? "credentials"
             warnings.insert(.init(part: part, reason: trouble.reason))

@@ -3,10 +3,15 @@ import KafkaIO
 /// The keys of `kafka.properties` that name a file instead of a value.
 enum KafkaPropertyFile {
     private static let suffix = "_file"
+    /// It is read again and again while the service runs, so it is a property itself.
+    static let tokens = "sasl.oauthbearer.token_file"
 
     /// The property that a file holds; nil: the key is a property itself.
     static func property(of key: String) -> String? {
-        key.hasSuffix(suffix) ? String(key.dropLast(suffix.count)) : nil
+        guard key.hasSuffix(suffix), KafkaConfiguration.withoutPrefix(key) != tokens else {
+            return nil
+        }
+        return String(key.dropLast(suffix.count))
     }
 
     static func key(of property: String) -> String { property + suffix }
@@ -15,7 +20,8 @@ enum KafkaPropertyFile {
     ///
     /// librdkafka has properties of its own in `.file`, of OAUTHBEARER.
     static func key(ofVariable dotted: String) -> String {
-        let isOwn = KafkaConfiguration.withoutPrefix(dotted).hasPrefix("sasl.oauthbearer.")
+        let name = KafkaConfiguration.withoutPrefix(dotted)
+        let isOwn = name.hasPrefix("sasl.oauthbearer.") && name != "sasl.oauthbearer.token.file"
         return dotted.hasSuffix(".file") && !isOwn ? key(of: String(dotted.dropLast(5))) : dotted
     }
 }

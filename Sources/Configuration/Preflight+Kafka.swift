@@ -38,7 +38,11 @@ extension Configuration {
         let keys = kafkaFiles.filter {
             Self.secretFiles.contains(KafkaConfiguration.withoutPrefix($0.property))
         }
-        let properties = kafka.propertyFiles.map { (KafkaPropertyFile.key(of: $0.key), $0.value) }
+        let properties =
+            kafka.propertyFiles.map { (KafkaPropertyFile.key(of: $0.key), $0.value) }
+            + kafka.properties.filter {
+                KafkaConfiguration.withoutPrefix($0.key) == KafkaPropertyFile.tokens
+            }.map { ($0.key, $0.value) }
         return keys + properties.sorted { $0.0 < $1.0 }
     }
 

@@ -15,6 +15,7 @@ import CRdkafka
     private var latestTopic: (name: String, handle: OpaquePointer)?
     private let wakeup: Int32
     private let security: ConnectionTrouble.Security
+    private let tokenFile: TokenFile?
     /// What OpenSSL had against the last certificate that it did not accept.
     private var certificateError: Int?
     private var isAlive = true
@@ -32,6 +33,7 @@ import CRdkafka
         wakeup: Int32?
     ) throws(KafkaError) {
         security = configuration.security
+        tokenFile = configuration.tokenFile
         // A trial connects to nothing.
         if wakeup != nil { configuration.noteWorkingAddresses() }
         let raw = unsafe try configuration.makeClient(type)
@@ -47,6 +49,8 @@ import CRdkafka
         }
         unsafe self.queue = queue
         unsafe rd_kafka_set_log_queue(raw, nil)
+        // Without being asked: not everybody takes events before the first connection is needed.
+        unsafe tokenFile?.give(to: raw)
         var one: UInt64 = 1
         if self.wakeup >= 0 {
             unsafe rd_kafka_queue_io_event_enable(queue, self.wakeup, &one, 8)
@@ -63,6 +67,14 @@ import CRdkafka
     func nextEvent(waitMilliseconds: Int32 = 0) -> LibraryEvent? {
         guard let raw = unsafe rd_kafka_queue_poll(queue, waitMilliseconds) else { return nil }
         let event = unsafe LibraryEvent(owning: raw)
+        // A login that failed may have used a token that is replaced by now.
+        if let tokenFile,
+            event.type == RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH
+                || event.type == RD_KAFKA_EVENT_ERROR
+                    && event.errorCode == RD_KAFKA_RESP_ERR__AUTHENTICATION
+        {
+            unsafe tokenFile.give(to: raw)
+        }
         if event.type == RD_KAFKA_EVENT_LOG, let number = event.logLine?.certificateError {
             certificateError = number
         }

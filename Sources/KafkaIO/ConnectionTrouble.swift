@@ -15,17 +15,21 @@ public struct ConnectionTrouble {
         var hasCertificate: Bool
         /// The library, where it cannot log in to Kafka 4 as it is told to.
         var tooOldForKafka4: String?
+        /// The properties with which it logs in.
+        var credentials: String
 
         public init(
             usesTLS: Bool = false,
             usesLogin: Bool = false,
             hasCertificate: Bool = false,
-            tooOldForKafka4: String? = nil
+            tooOldForKafka4: String? = nil,
+            credentials: String = "sasl.username and sasl.password"
         ) {
             self.usesTLS = usesTLS
             self.usesLogin = usesLogin
             self.hasCertificate = hasCertificate
             self.tooOldForKafka4 = tooOldForKafka4
+            self.credentials = credentials
         }
 
         /// The value of `security.protocol`.
@@ -169,7 +173,7 @@ public struct ConnectionTrouble {
                 + " \(offered ?? "one that it offers")"
         }
         if said.contains("SASL authentication error") {
-            let credentials = "kafka.properties.sasl.username and sasl.password"
+            let credentials = "kafka.properties.\(security.credentials)"
             guard let library = security.tooOldForKafka4 else {
                 return "refuses the login: check \(credentials) (\(said))"
             }

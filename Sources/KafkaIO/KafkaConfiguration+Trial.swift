@@ -66,9 +66,11 @@ extension KafkaConfiguration {
             let login = ["sasl.username", "sasl.password"]
             guard login.contains(where: { values[$0] == nil }) else { return nil }
             return "sasl.mechanisms is \(mechanism), which needs sasl.username and sasl.password"
+        case "OAUTHBEARER":
+            return values[TokenFile.property].flatMap { TokenFile(path: $0).problem }
         default:
-            return "sasl.mechanisms is \(mechanism); expected GSSAPI, PLAIN, SCRAM-SHA-256 or"
-                + " SCRAM-SHA-512, in capitals"
+            return "sasl.mechanisms is \(mechanism); expected GSSAPI, PLAIN, SCRAM-SHA-256,"
+                + " SCRAM-SHA-512 or OAUTHBEARER, in capitals"
         }
     }
 

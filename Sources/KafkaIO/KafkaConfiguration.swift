@@ -26,6 +26,8 @@ import CRdkafka
     /// Nil once librdkafka owns the properties.
     private var raw: OpaquePointer?
     private var hasInterceptor = false
+    /// Where the client's tokens come from, if they come from a file.
+    let tokenFile: TokenFile?
     /// What was set, in order, with secrets masked.
     private let settings: [(name: String, value: String)]
 
@@ -46,13 +48,17 @@ import CRdkafka
             wanted += Self.transactionDefaults(timeout: Self.transactionMilliseconds(own))
         }
         var problems: [Problem] = []
+        var tokenFile: TokenFile?
         for (key, value) in own {
             if let problem = Self.refusal(key, value) {
                 problems.append(problem)
+            } else if Self.withoutPrefix(key) == TokenFile.property {
+                tokenFile = TokenFile(path: value)
             } else {
                 wanted.append((key, value))
             }
         }
+        if let problem = Self.tokenProblem(in: own) { problems.append(problem) }
         wanted += Self.forced(for: role)
         wanted.append(("bootstrap.servers", bootstrapServers))
         if let group { wanted.append(("group.id", group)) }
@@ -74,6 +80,8 @@ import CRdkafka
             )
         }
         unsafe raw = conf
+        // Without that login the library takes no token.
+        self.tokenFile = Self.usesTokens(own) ? tokenFile : nil
         settings = Self.masked(wanted)
     }
 
@@ -87,10 +95,16 @@ import CRdkafka
         for (key, value) in properties {
             if let problem = refusal(key, value) {
                 problems.append(problem)
+            } else if withoutPrefix(key) == TokenFile.property {
+                continue
             } else if let problem = unsafe assign(key, value, in: trial) {
                 problems.append(problem)
             }
         }
+        let ofTokens = Role.allCases.compactMap { role in
+            tokenProblem(in: Self.properties(properties, for: role))
+        }
+        problems += Set(ofTokens)
         return problems.sorted { ($0.property, $0.text) < ($1.property, $1.text) }
     }
 
@@ -110,13 +124,23 @@ import CRdkafka
             usesLogin: name.hasPrefix("sasl"),
             hasCertificate: own.contains { values[$0] != nil },
             tooOldForKafka4: usesSCRAM && KafkaLibrary.repeatsSCRAMNonce
-                ? "librdkafka \(KafkaLibrary.version)" : nil
+                ? "librdkafka \(KafkaLibrary.version)" : nil,
+            credentials: credentials(values["sasl.mechanisms"])
         )
+    }
+
+    private func credentials(_ mechanism: String?) -> String {
+        guard mechanism?.uppercased() == "OAUTHBEARER" else {
+            return "sasl.username and sasl.password"
+        }
+        return tokenFile == nil
+            ? "sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret" : TokenFile.property
     }
 
     /// Enables event delivery for the given `RD_KAFKA_EVENT_…` bits.
     func enableEvents(_ events: Int32) {
-        unsafe rd_kafka_conf_set_events(raw, events)
+        let ofTokens = tokenFile == nil ? 0 : RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH
+        unsafe rd_kafka_conf_set_events(raw, events | ofTokens)
     }
 
     /// Has every commit's answer heard, partition by partition.
@@ -200,17 +224,44 @@ import CRdkafka
                 text: "set by Heliograph: \(reservation.reason)"
             )
         }
-        // This library is built without OIDC. With the unsecured tokens that it makes by itself,
-        // 2.0.2 puts the first refresh into a queue that it never made, and crashes.
-        guard ["sasl.mechanism", "sasl.mechanisms"].contains(name),
-            value.uppercased() == "OAUTHBEARER"
-        else { return nil }
-        return Problem(
-            property: key,
-            kind: .badValue,
-            text: "OAUTHBEARER is not supported; use SCRAM-SHA-512, or a client certificate with"
-                + " security.protocol ssl"
-        )
+        return nil
+    }
+
+    /// What is wrong with where tokens come from, in the properties of one role.
+    private static func tokenProblem(in own: [(String, String)]) -> Problem? {
+        guard let (key, _) = own.last(where: isTokenLogin) else { return nil }
+        func value(of name: String) -> String? {
+            own.last { withoutPrefix($0.0) == name }?.1.lowercased()
+        }
+        let usesOIDC = value(of: "sasl.oauthbearer.method") == "oidc"
+        let usesFile = value(of: TokenFile.property) != nil
+        let text: String
+        switch (usesOIDC, usesFile) {
+        case (false, true): return nil
+        case (true, false) where KafkaLibrary.fetchesTokens: return nil
+        case (true, false):
+            text =
+                "librdkafka \(KafkaLibrary.version) is built without OIDC, so it cannot fetch tokens:"
+                + " set \(TokenFile.property), or use another sasl.mechanism"
+        case (true, true):
+            text = "sasl.oauthbearer.method oidc excludes \(TokenFile.property); remove one of them"
+        case (false, false):
+            text =
+                "OAUTHBEARER needs tokens: set \(TokenFile.property), or sasl.oauthbearer.method to"
+                + " oidc"
+        }
+        return Problem(property: key, kind: .badValue, text: text)
+    }
+
+    private static func usesTokens(_ own: [(String, String)]) -> Bool {
+        let protocols = own.filter { withoutPrefix($0.0) == "security.protocol" }
+        return own.contains(where: isTokenLogin)
+            && protocols.last?.1.lowercased().hasPrefix("sasl") == true
+    }
+
+    private static func isTokenLogin(_ key: String, _ value: String) -> Bool {
+        ["sasl.mechanism", "sasl.mechanisms"].contains(withoutPrefix(key))
+            && value.uppercased() == "OAUTHBEARER"
     }
 
     /// Sets the property without the role before its name.
@@ -244,6 +295,19 @@ public enum KafkaLibrary {
     public static var version: String {
         // SAFETY: a static string (rdkafka.h).
         unsafe String(cString: rd_kafka_version_str())
+    }
+
+    /// It can ask an OAuth server for tokens (OIDC); Debian 12's cannot.
+    static var fetchesTokens: Bool {
+        let trial = unsafe rd_kafka_conf_new()
+        defer { unsafe rd_kafka_conf_destroy(trial) }
+        var text = [CChar](repeating: 0, count: 1024)
+        var count = text.count
+        let result = unsafe text.withUnsafeMutableBufferPointer { buffer in
+            unsafe rd_kafka_conf_get(trial, "builtin.features", buffer.baseAddress, &count)
+        }
+        guard result == RD_KAFKA_CONF_OK else { return false }
+        return String(nulTerminated: text).split(separator: ",").contains("oidc")
     }
 
     /// In its second SCRAM message it repeats the first nonce, which Kafka 4 refuses.

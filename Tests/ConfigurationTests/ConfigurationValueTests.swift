@@ -136,6 +136,16 @@ private func file(_ path: String) throws -> String {
         }
     }
 
+    @Test func `a file with a token is a property itself, for it is read again and again`() throws {
+        let read = try configuration(
+            credentialYAML
+                + "kafka: {properties: {security.protocol: sasl_ssl, sasl.mechanism: OAUTHBEARER}}\n",
+            ["HELIOGRAPH_KAFKA_PROPERTIES_SASL_OAUTHBEARER_TOKEN_FILE": "/t"]
+        )
+        #expect(read.kafka.propertyFiles == [:])
+        #expect(read.kafka.properties["sasl.oauthbearer.token_file"] == "/t")
+    }
+
     @Test func `empty variables say nothing, but null of what may be null`() throws {
         let read = try configuration(
             credentialYAML.replacing("key_id: ABC123DEFG", with: "key_id_file: /keys/id")

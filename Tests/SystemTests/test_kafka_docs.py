@@ -16,8 +16,9 @@ FOLDER = "/etc/heliograph/kafka"
 
 def test_there_is_an_example_of_each_kind():
     protocols = [yaml.safe_load(text)["kafka"]["properties"] for text in EXAMPLES]
-    assert [p["security.protocol"] for p in protocols] == ["ssl", "ssl", "sasl_ssl", "sasl_ssl"]
-    assert {p.get("sasl.mechanism") for p in protocols} == {None, "SCRAM-SHA-512", "PLAIN"}
+    assert [p["security.protocol"] for p in protocols] == ["ssl", "ssl", *["sasl_ssl"] * 3]
+    mechanisms = {None, "SCRAM-SHA-512", "PLAIN", "OAUTHBEARER"}
+    assert {p.get("sasl.mechanism") for p in protocols} == mechanisms
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def settings(simulators, tmp_path):
     )
     (tmp_path / "ca.pem").write_bytes((tmp_path / "client.pem").read_bytes())
     (tmp_path / "password").write_text("s3cret\n")
+    (tmp_path / "token").write_text("s3cret\n")
     names = ("team_id", "key_id", "key_file")
     credential = {"name": "example", "bundle_ids": ["com.example.App"]}
     return {"apns": {"credentials": [credential | {name: apns[name] for name in names}]}}

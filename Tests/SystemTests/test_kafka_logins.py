@@ -1,17 +1,27 @@
-"""Logins at Apache Kafka: SCRAM over TLS, and a broker that wants to see them again and again."""
+"""Logins at Apache Kafka: of each kind, by each command, and such as change while the service runs."""
 
 import ctypes
 import json
+import os
 
 import pytest
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 
-from harness.apache_kafka import SCRAM, kafka_version
+from harness.apache_kafka import PASSWORD, SCRAM, USER, kafka_version
 from harness.commands import run_command
 from harness.deadlines import eventually
 from harness.events import new_event, record, records
+from harness.kafka import Written
+from harness.rights import Rights
 from harness.service import position_of
+from harness.tokens import CLIENT, SECRET, running_token_server
 
-pytestmark = pytest.mark.takes(20)
+pytestmark = [pytest.mark.takes(20), pytest.mark.kafka]
 # librdkafka before it repeats a nonce, which Kafka 4 refuses.
 FIRST_GOOD = 0x020601FF
 DISCONNECTS = 20
@@ -69,3 +79,175 @@ def test_connections_that_the_broker_closes_every_two_seconds_lose_nothing(
     assert sorted(map(position_of, outcomes)) == sorted(place.position for place in written)
     assert {outcome["outcome"] for outcome in outcomes} == {"accepted"}
     assert len(simulator.requests()) == len(written)
+
+
+# --- Each kind, each command ----------------------------------------------------------------------
+
+
+def own_certificate(apache, name):
+    path = str(apache.certificates.sign(name))
+    return {"ssl.certificate.location": path, "ssl.key.location": path}
+
+
+def from_file(apache, path, principal=USER, seconds=600):
+    replace(path, apache.issuer.token(principal, seconds))
+    return {
+        "security.protocol": "sasl_plaintext",
+        "sasl.mechanisms": "OAUTHBEARER",
+        "sasl.oauthbearer.token_file": str(path),
+    }
+
+
+LOGINS = {
+    "PLAIN over TLS": lambda apache, folder: (
+        "TLSLOGIN",
+        {**apache.tls(), **apache.login(), "security.protocol": "sasl_ssl"},
+    ),
+    "certificate": lambda apache, folder: (
+        "MUTUAL",
+        apache.tls(**own_certificate(apache, f"client-{os.getpid()}")),
+    ),
+    "token file": lambda apache, folder: ("TOKEN", from_file(apache, folder / "token")),
+}
+
+
+def replace(path, text):
+    """At once, as a Kubernetes volume does."""
+    fresh = path.with_suffix(".fresh")
+    fresh.write_text(text)
+    os.replace(fresh, path)
+
+
+@pytest.mark.parametrize("login", LOGINS)
+def test_every_command_logs_in(apache, benches, simulators, tmp_path, login):
+    bench, simulator = benches(apache.kafka, 1), simulators()
+    listener, properties = LOGINS[login](apache, tmp_path)
+    settings = settings_for(bench, simulator, apache, listener, properties)
+    assert run_command(tmp_path, settings, "check").code == 0
+    ended = run_command(tmp_path, settings, "check", "--connect")
+    assert ended.code == 0, ended.said
+    service = bench.start(settings).wait_until_ready(60)
+    bench.produce([record(new_event()), Written(b"{", key=b"bad")])
+    bench.wait_for_outcomes(2, service=service)
+    service.drain()
+    for words in (("tail", "--no-follow"), ("dead-letters", "list"), ("dead-letters", "replay")):
+        ended = run_command(tmp_path, settings, *words)
+        assert ended.code == 0 and ended.said, words
+
+
+# --- Logins that change while the service runs ----------------------------------------------------
+
+
+def reasons(service):
+    return service.fetch("/ready")[1]
+
+
+def go_on(bench, service, written):
+    written += bench.produce(records(20))
+    bench.wait_until_settled(60, service=service)
+
+
+def assert_each_once(bench, simulator, written):
+    told = bench.kafka.read_committed(bench.topics.results)
+    places = sorted(position_of(json.loads(message.value())) for message in told)
+    assert places == sorted(place.position for place in written)
+    assert len(simulator.requests()) == len(written)
+
+
+def test_a_token_that_expires_is_told_and_its_successor_taken(
+    apache, benches, simulators, tmp_path
+):
+    bench, simulator = benches(apache.kafka, 1), simulators({})
+    token = tmp_path / "token"
+    properties = from_file(apache, token, seconds=10)
+    settings = settings_for(bench, simulator, apache, "TOKEN", properties)
+    service = bench.start(settings).wait_until_ready(60)
+    written = []
+    go_on(bench, service, written)
+    # The broker closes connections whose token has expired.
+    eventually(lambda: "refuses the login" in reasons(service), 60, service.child.told)
+    assert "sasl.oauthbearer.token_file" in reasons(service)
+    written += bench.produce(records(20))
+    replace(token, apache.issuer.token(USER))
+    service.wait_until_ready(60)
+    go_on(bench, service, written)
+    said = service.child.told()
+    service.drain()
+    assert_each_once(bench, simulator, written)
+    assert token.read_text() not in said
+
+
+def test_a_token_file_that_is_gone_is_told(apache, benches, simulators, tmp_path):
+    bench, simulator = benches(apache.kafka, 1), simulators({})
+    token = tmp_path / "token"
+    settings = settings_for(bench, simulator, apache, "TOKEN", from_file(apache, token))
+    for bad in (None, "", "two\nlines\n", "a b"):
+        token.unlink(missing_ok=True)
+        if bad is not None:
+            token.write_text(bad)
+        ended = run_command(tmp_path, settings, "tail", "--no-follow")
+        assert ended.code == 1
+        assert f"sasl.oauthbearer.token_file: {token} " in ended.said, ended.said
+
+
+def test_tokens_of_a_server(apache, benches, simulators, tmp_path):
+    """OIDC; Debian 12's librdkafka is built without."""
+    bench, simulator = benches(apache.kafka, 1), simulators({})
+    with running_token_server(apache.issuer, USER) as (url, asked):
+        properties = {
+            "security.protocol": "sasl_plaintext",
+            "sasl.mechanisms": "OAUTHBEARER",
+            "sasl.oauthbearer.method": "oidc",
+            "sasl.oauthbearer.client.id": CLIENT,
+            "sasl.oauthbearer.client.secret": SECRET,
+            "sasl.oauthbearer.token.endpoint.url": url,
+        }
+        settings = settings_for(bench, simulator, apache, "TOKEN", properties)
+        ended = run_command(tmp_path, settings, "check")
+        if "is built without OIDC" in ended.said:
+            assert ended.code == 1 and not asked
+            return
+        assert ended.code == 0, ended.said
+        service = bench.start(settings).wait_until_ready(60)
+        written = []
+        go_on(bench, service, written)
+        assert asked and SECRET not in service.child.told()
+        service.drain()
+    assert_each_once(bench, simulator, written)
+
+
+def test_another_password_at_the_broker_is_told_until_it_is_the_right_one_again(
+    apache, benches, simulators
+):
+    mechanism = SCRAM[1]
+    if kafka_version() >= (4,) and ctypes.CDLL("librdkafka.so.1").rd_kafka_version() < FIRST_GOOD:
+        pytest.skip("this librdkafka cannot log in to Kafka 4 by SCRAM")
+    bench, simulator = benches(apache.kafka, 1), simulators({})
+    user = f"user-{bench.group}"
+    admin = AdminClient({"bootstrap.servers": apache.server("PLAIN"), "log_level": 0})
+
+    def have_password(password):
+        info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+        change = UserScramCredentialUpsertion(user, info, password.encode())
+        for future in admin.alter_user_scram_credentials([change]).values():
+            future.result(60)
+
+    have_password(PASSWORD)
+    acls = Rights(apache, user)
+    acls.set(
+        {("TOPIC", f"{bench.topics.source}*", right) for right in ("READ", "WRITE")}
+        | {("GROUP", bench.group, "READ")}
+    )
+    login = {"sasl.username": user, "sasl.mechanisms": mechanism}
+    settings = settings_for(bench, simulator, apache, "CHANGING", apache.login(**login))
+    service = bench.start(settings).wait_until_ready(60)
+    written = []
+    go_on(bench, service, written)
+    have_password("another")
+    eventually(lambda: "refuses the login: check" in reasons(service), 60, service.child.told)
+    written += bench.produce(records(20))
+    have_password(PASSWORD)
+    service.wait_until_ready(60)
+    go_on(bench, service, written)
+    service.drain()
+    assert_each_once(bench, simulator, written)

@@ -93,7 +93,7 @@ class World:
         settings = {**self._settings, "results": {**self._settings["results"]}}
         if settings["results"]["transactional"]:
             settings["results"]["transactional_id"] = identity
-        self.members.append(self.bench.start(settings).wait_until_ready(60))
+        self.members.append(self.bench.start(settings).wait_until_ready(GOES_ON_SECONDS))
 
     def stop_member(self):
         """The eldest; SIGTERM."""

@@ -9,12 +9,12 @@ enum CanaryCommand {
         "Send an event through the running service each minute.",
         text: """
             Writes a silent notification (background) to a source, reads results.topic until its \
-            outcome comes, and begins anew: from Kafka through the service to APNs and back. \
-            /metrics on admin.port counts what came through and what did not, and times it; the \
+            outcome arrives, and repeats: from Kafka through the service to APNs and back. \
+            /metrics on admin.port counts successes and failures and measures the latency; the \
             alert HeliographCanaryFails watches it.
 
             Give it a device that nobody uses. It needs the rights to write the source and to read \
-            results.topic. Beside a running service, set another HELIOGRAPH_ADMIN_PORT.
+            results.topic. On the machine of a running service, set another HELIOGRAPH_ADMIN_PORT.
             """,
         parameters: [ConfigurationOption.config, token, bundleID, topic, interval],
         examples: [

@@ -7,16 +7,16 @@ extension Disposition {
         case .unregistered: "Final: outcome `unregistered`."
         case .rejected: "Final: outcome `rejected`."
         case .retryHere:
-            "Retries after a delay. When attempts or time run out, the event goes to a"
-                + " retry topic, or if none fits it is `undeliverable`, with a dead letter."
+            "Retries after a delay. When attempts or time run out, the event goes to a retry topic."
+                + " If none fits, it ends `undeliverable`, with a dead letter."
         case .retryElsewhere:
             "Retries like `retryHere`, on another connection; this one opens no more streams."
         case .refreshProviderToken:
-            "Retries once, with a new provider token if one may be made; after that, the"
-                + " credential is parked."
+            "Retries once, with a new provider token if APNs already allows one; then parks the"
+                + " credential."
         case .parkCredential:
-            "Parks the credential: nothing is sent with it for 1 to 15 minutes, or until"
-                + " its key is replaced. The event goes to a retry topic, or if none fits it is"
+            "Parks the credential: nothing is sent with it for 1 to 15 minutes, or until its key is"
+                + " replaced. The event goes to a retry topic. If none fits, it ends"
                 + " `undeliverable`, with a dead letter. `/ready` has a warning with the"
                 + " credential's name; other credentials continue."
         }
@@ -27,20 +27,19 @@ extension Disposition {
         switch self {
         case .delivered, .unregistered, .rejected: meaning
         case .retryHere:
-            "A broadcast is retried after a delay, unless a newer one waits for the"
-                + " channel. When attempts or time run out, it is `undeliverable`, with a dead"
-                + " letter. A request about channels is not repeated."
+            "A broadcast is retried after a delay, unless a newer one waits for the channel. When"
+                + " attempts or time run out, it ends `undeliverable`, with a dead letter. A"
+                + " request about channels is not repeated."
         case .retryElsewhere:
-            "As `retryHere`, on another connection; this one opens no more streams."
+            "Like `retryHere`, on another connection; this one opens no more streams."
         case .refreshProviderToken:
-            "A broadcast is retried once, with a new provider token if one may be made;"
-                + " after that, the credential is parked. A request about channels is not"
-                + " repeated."
+            "A broadcast is retried once, with a new provider token if APNs already allows one;"
+                + " then the credential is parked. A request about channels is not repeated."
         case .parkCredential:
-            "Parks the credential: nothing is sent with it for 1 to 15 minutes, or until"
-                + " its key is replaced. A broadcast is `undeliverable`, with a dead letter."
-                + " `/ready` has a warning with the credential's name; other credentials continue."
-                + " A request about channels is not repeated."
+            "Parks the credential: nothing is sent with it for 1 to 15 minutes, or until its key is"
+                + " replaced. A broadcast ends `undeliverable`, with a dead letter. `/ready` has a"
+                + " warning with the credential's name; other credentials continue. A request about"
+                + " channels is not repeated."
         }
     }
 

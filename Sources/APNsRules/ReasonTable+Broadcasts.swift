@@ -31,7 +31,8 @@ extension ReasonTable {
             400,
             .channelNotRegistered,
             Verdict(.rejected, .channel),
-            "The channel does not exist: never created, deleted, or of the other environment.",
+            "The channel does not exist: it was never created, was deleted, or belongs to the other"
+                + " environment.",
             remedy: "Forget the channel's ID, or create another channel and give the apps its ID."
         ),
         Row(
@@ -66,7 +67,8 @@ extension ReasonTable {
             Verdict(.rejected, .event),
             "The value of `apns-expiration` is not a valid time, or is not 0 for a channel"
                 + " without storage.",
-            remedy: "Send 0 to a channel without storage, Unix time in seconds to one that stores."
+            remedy: "Send 0 to a channel without storage, Unix time in seconds to a channel with"
+                + " storage."
         ),
         Row(
             400,
@@ -100,7 +102,7 @@ extension ReasonTable {
             400,
             .invalidPushType,
             Verdict(.rejected, .event),
-            "The push type is not that of Live Activities.",
+            "The push type is not `liveactivity`.",
             remedy: "Report it: Heliograph sends `liveactivity` only."
         ),
         Row(

@@ -64,15 +64,15 @@ extension ReasonTable {
             Verdict(.parkCredential, .credential),
             "The key is for the other environment"
                 + " (also seen as `BadEnvironmentKeyInToken`).",
-            remedy: "Correct `environment`, or make a key for this environment."
+            remedy: "Correct `environment`, or create a key for this environment."
         ),
         Row(
             429,
             .tooManyProviderTokenUpdates,
             Verdict(.parkCredential, .credential),
             "The provider token changed more than once in 20 minutes.",
-            remedy: "Find out which other program makes tokens with this key or team (all of"
-                + " Heliograph's processes send the same one); then send the dead letters again."
+            remedy: "Find out which other program issues tokens with this key or team (all"
+                + " Heliograph processes send the same token); then send the dead letters again."
         ),
     ]
 }

@@ -76,10 +76,10 @@ extension ReasonTable {
             Verdict(.rejected, .credential),
             "The credential may not push to this topic.",
             remedy:
-                "Check team, key scope and App ID. A change at Apple takes effect on new"
-                + " connections, which are opened for a refused topic once the current ones"
-                + " are 10 minutes old; a restart does it at once. Keep the device tokens:"
-                + " they are not the cause."
+                "Check team, key scope and App ID. Only new connections see a change at Apple:"
+                + " after a refusal, Heliograph opens new ones once the current ones are 10"
+                + " minutes old; a restart opens them at once. Keep the device tokens: they are"
+                + " not the cause."
         ),
         Row(
             404,
@@ -111,18 +111,18 @@ extension ReasonTable {
             Verdict(.rejected, .token, token: .checkEnvironment),
             "The device token is malformed, or belongs to the other environment.",
             remedy:
-                "Compare the environment in which the app got the token with the event's. If they differ,"
-                + " correct the environment; if not, delete the token. If many tokens fail at once,"
-                + " suspect the host or the credential."
+                "Compare the environment in which the app got the token with the event's. If they"
+                + " differ, correct the event's; if not, delete the token. If many tokens fail"
+                + " at once, suspect the host or the credential."
         ),
         Row(
             400,
             .deviceTokenNotForTopic,
             Verdict(.rejected, .token, token: .checkTopic),
-            "The device token belongs to another topic, or is of another kind.",
+            "The device token belongs to another topic, or to another kind of push.",
             remedy:
-                "Keep the token for the app and kind of push that reported it, and send there; use the"
-                + " token that the app got for this topic."
+                "Keep the token, but use it only for the app and kind of push that it was reported"
+                + " for. For this topic, use the token that the app got for it."
         ),
         Row(
             400,
@@ -135,7 +135,7 @@ extension ReasonTable {
             410,
             .expiredToken,
             Verdict(.unregistered, .token, token: .remove),
-            "The device token has expired, as those of ended Live Activities do.",
+            "The device token has expired, for example because its Live Activity has ended.",
             remedy: "Delete the token, unless the app reported it after `unregistered_at`."
         ),
         Row(

@@ -25,7 +25,7 @@ extension ReasonTable {
             Verdict(.parkCredential, .credential),
             "APNs refuses the credential, with a reason that is unknown or belongs to"
                 + " another status.",
-            remedy: "Look the reason up in Apple's current documentation and report it; then send"
+            remedy: "Look up the reason in Apple's current documentation and report it; then send"
                 + " the dead letters again."
         ),
         Row(
@@ -41,7 +41,7 @@ extension ReasonTable {
             needsReason: true,
             Verdict(.unregistered, .token, token: .remove),
             "The device token is no longer active for the topic, for a reason that is unknown or"
-                + " belongs elsewhere.",
+                + " belongs to another status.",
             remedy: "Delete the token, unless the app reported it after `unregistered_at`."
         ),
         Row(
@@ -65,7 +65,7 @@ extension ReasonTable {
             needsReason: true,
             Verdict(.rejected, .event),
             "APNs refuses the request, with a reason that is unknown or belongs to another status.",
-            remedy: "Look the reason up in Apple's current documentation and report it."
+            remedy: "Look up the reason in Apple's current documentation and report it."
         ),
         Row(
             400...499,
@@ -73,7 +73,7 @@ extension ReasonTable {
             // Of the way to APNs: the breaker distinguishes what concerns one event from what
             // concerns all.
             Verdict(.retryHere, .server),
-            "APNs always gives a reason, so something in between answered instead.",
+            "APNs always gives a reason, so a proxy or another server in between answered.",
             remedy: "Look for a proxy, a firewall or a portal in between; check"
                 + " `apns.endpoints`."
         ),
@@ -92,7 +92,7 @@ extension ReasonTable {
         0...999,
         nil,
         Verdict(.retryElsewhere, .connection),
-        "APNs never answers like this; something in between did.",
+        "APNs never answers like this; a proxy or another server in between did.",
         remedy: "Check `apns.endpoints` and the proxy."
     )
 }

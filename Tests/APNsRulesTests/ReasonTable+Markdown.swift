@@ -11,13 +11,13 @@ extension ReasonTable {
             `heliograph explain REASON` prints one row.
 
             The status of an answer counts first, then its reason. If the reason is unknown, or \
-            comes with a status that is not its own, the table of statuses decides: a 410 with a \
-            reason means `remove`, whatever it is. APNs always gives a reason when it refuses. A \
-            refusal without one comes from something in between, such as a proxy: it is retried, and \
-            says nothing about the token or the credential.
+            comes with the wrong status, the table of statuses decides: a 410 with any reason means \
+            `remove`. APNs always gives a reason when it refuses. A refusal without one comes from a \
+            server in between, such as a proxy: it is retried, and has no meaning for the token or \
+            the credential.
 
-            The token action of an outcome can also be `hold`, instead of any other than `keep`: \
-            [outcomes](outcomes.md#token-actions).
+            While the token fuse is blown, the token action of an outcome is `hold` instead of the \
+            one in the table, except for `keep`: [outcomes](outcomes.md#token-actions).
 
             | disposition | what Heliograph does |
             |---|---|
@@ -29,7 +29,7 @@ extension ReasonTable {
         page += "\n## Reasons of APNs\n\n" + header
         for row in rows where row.reason != nil { page += row.markdown }
         page +=
-            "\n## Statuses without a reason that decides\n\nThe first matching row decides.\n\n"
+            "\n## Statuses, if no reason decides\n\nThe first matching row decides.\n\n"
         page += header
         for row in rows where row.reason == nil { page += row.markdown }
         page += """

@@ -7,7 +7,7 @@ extension ClockSkew {
         let seconds = offset.components.seconds
         return
             "this machine's clock is \(seconds.magnitude) s \(seconds > 0 ? "behind" : "ahead of")"
-            + " APNs', which takes no provider token that is an hour off: correct it first"
+            + " APNs', which rejects provider tokens that are an hour off; correct the clock first"
     }
 
     /// By the `date` of one answer; nil if that is none.

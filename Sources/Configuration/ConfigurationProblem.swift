@@ -32,8 +32,14 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
 
     package var description: String {
         let place = location.map { " (\($0))" } ?? ""
+        guard !path.isEmpty else {
+            if case .environment(let variable) = location {
+                return "\(variable): \(message)".printable
+            }
+            return "\(message)\(place)".printable
+        }
         // A key or a value of the file may hold anything.
-        return ((path.isEmpty ? message : "\(path): \(message)") + place).printable
+        return "\(path): \(message)\(place)".printable
     }
 
     /// Each once, in the order in which a person fixes them: down the file, then the rest.

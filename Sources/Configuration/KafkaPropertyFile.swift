@@ -54,7 +54,7 @@ extension Configuration {
         do throws(FileError) {
             bytes = try BoundedFile.read(path, limit: maxKeyFileByteCount)
         } catch {
-            throw KafkaPropertyFileError(sentence: "\(error); expected a readable file")
+            throw KafkaPropertyFileError(sentence: "\(error); check the path")
         }
         // To the library a text ends at its first NUL.
         guard let text = SecretText.line(ofUTF8: bytes), !text.utf8.contains(0) else {

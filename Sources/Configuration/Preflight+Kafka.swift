@@ -26,7 +26,7 @@ extension Configuration {
                 let path = "kafka.properties.\(property)"
                 return ConfigurationProblem(
                     path: path,
-                    message: "\(file.quoted) \(error); expected a readable file",
+                    message: "\(file.quoted) \(error); check the path",
                     location: locations[path]
                 )
             }

@@ -46,7 +46,7 @@ extension Configuration {
         return [
             ConfigurationProblem(
                 path: path,
-                message: "\(folder.quoted) \(error); expected a folder that can be written",
+                message: "\(folder.quoted) \(error); expected a writable folder",
                 location: locations[path]
             )
         ]
@@ -65,7 +65,7 @@ extension Configuration {
             let path = "\(section).\(source.key(name))"
             return ConfigurationProblem(
                 path: path,
-                message: "\(source) \(error); expected a readable file",
+                message: "\(source) \(error); check the path",
                 location: locations[path]
             )
         }

@@ -21,7 +21,7 @@ public final class ES256Signer: Sendable {
 
     /// Reads a key like Apple's `.p8` file: PKCS#8 in PEM, not encrypted.
     public init(pem: [UInt8]) throws(KeyFileError) {
-        let expected = "the private key that Apple gives as a .p8 file"
+        let expected = "the .p8 private key from Apple"
         let key = try PublicKeyPair(file: pem, passphrase: .notTaken, expected: expected)
         // Of other kinds APNs knows none (RFC 7518, 3.4).
         guard key.isP256 else {

@@ -381,7 +381,7 @@ public struct SecureTransport: ~Copyable {
             let text = unsafe String(cString: X509_verify_cert_error_string(verification))
             return .untrustedCertificate(code: verification, text: text)
         }
-        guard let error else { return .failed("the peer broke off") }
+        guard let error else { return .failed("the peer closed the connection") }
         switch error.reason {
         case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, SSL_R_NO_APPLICATION_PROTOCOL:
             return .noCommonProtocol

@@ -157,7 +157,9 @@ public struct TLSIdentity: Sendable {
         guard unsafe SSL_CTX_use_PrivateKey(raw, key.raw) == 1,
             unsafe SSL_CTX_check_private_key(raw) == 1
         else {
-            throw .badMaterial("private key does not fit: \(OpenSSLErrors.takeText())")
+            throw .badMaterial(
+                "private key does not match the certificate: \(OpenSSLErrors.takeText())"
+            )
         }
     }
 }

@@ -42,7 +42,7 @@ extension SchemaExplainer {
         case .never:
             let question = report.hasRoom ? self.question(about: value) : ""
             fail(value, keyword, "is not allowed\(question)")
-        case .not: fail(value, keyword, "is what the schema rules out")
+        case .not: fail(value, keyword, "is excluded by the schema")
         default:
             let expectation = report.hasRoom ? expectation(index, instruction) : ""
             fail(value, keyword, expectation, for: instruction)
@@ -73,11 +73,11 @@ extension SchemaExplainer {
         case .maxItems: return "must have at most \(plural(count, "item"))"
         case .minProperties: return "must have at least \(plural(count, "member"))"
         case .maxProperties: return "must have at most \(plural(count, "member"))"
-        case .uniqueItems: return "must not have equal items"
+        case .uniqueItems: return "must not have duplicate items"
         case .never, .required, .dependentRequired, .dependentSchema, .members, .propertyNames,
             .items, .contains, .apply, .anyOf, .oneOf, .not, .condition, .unevaluatedItems,
             .unevaluatedProperties, .string, .unless, .unlessMember, .skip:
-            return "breaks the schema"
+            return "violates the schema"
         }
     }
 
@@ -221,9 +221,13 @@ extension SchemaExplainer {
         guard matching.isEmpty else {
             // The null has been reported; further consequences of its presence were not meant.
             guard !objectsWithNull.contains(value.index) else { return }
-            return fail(value, keyword, "matches more than one of the alternatives")
+            return fail(
+                value,
+                keyword,
+                "must match exactly one of the alternatives; matches several"
+            )
         }
-        fail(value, keyword, "matches none of the alternatives")
+        fail(value, keyword, "must match one of the alternatives; matches none")
         for (position, branch) in branches.enumerated() {
             visit(branch, value, at: "\(keyword)/\(position)")
         }

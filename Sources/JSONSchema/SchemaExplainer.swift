@@ -231,7 +231,7 @@ struct SchemaExplainer {
             first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
                 || first == UInt8(ascii: "\"")
         {
-            return "holds JSON: it was serialised twice"
+            return "holds JSON: it was serialized twice"
         }
         guard !types.isDisjoint(with: [.integer, .number]),
             (try? JSONValue.parse(Array(content)))?.number != nil

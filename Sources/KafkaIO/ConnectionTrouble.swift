@@ -123,7 +123,7 @@ public struct ConnectionTrouble {
             }
             return
                 "refuses the client certificate of \(ownCertificate): it has expired, or the broker"
-                + " does not trust who signed it"
+                + " does not trust its authority"
         }
         // Of a peer that is quick librdkafka learns in SSL_connect, and says OpenSSL's words alone.
         let isHandshake =
@@ -146,7 +146,7 @@ public struct ConnectionTrouble {
         case 9: "its certificate is not valid yet; check this machine's clock"
         case 10: "its certificate has expired"
         case 62, 64:
-            "its certificate is for another host; connect by a name that the certificate holds"
+            "its certificate is for another host; use a name from the certificate"
         case 2, 18, 19, 20, 21, nil:
             "its certificate is signed by an authority that is not trusted here: set"
                 + " kafka.properties.ssl.ca.location to the authority's certificate"
@@ -199,8 +199,8 @@ extension KafkaError.Code {
             "give the service's principal IdempotentWrite on the cluster, and Create for"
                 + " kafka.create_topics"
         case RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL:
-            "another member of the group uses another partition.assignment.strategy: name a group of"
-                + " this service's own in kafka.group_id"
+            "another member of the group uses another partition.assignment.strategy: set"
+                + " kafka.group_id to a group that only this service uses"
         case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
             "the broker's group.min.session.timeout.ms and group.max.session.timeout.ms do not allow"
                 + " session.timeout.ms"

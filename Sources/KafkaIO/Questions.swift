@@ -135,7 +135,7 @@ import Vocabulary
 
     private static let unanswered = KafkaError(
         RD_KAFKA_RESP_ERR__NO_OFFSET,
-        text: "the leader did not say what its log holds"
+        text: "the leader did not report its log's offsets"
     )
 
     private func ended(_ number: UInt, _ answer: Answer) {

@@ -201,7 +201,7 @@ private struct PartitionTrial {
             guard let partition = layout.leaderless.first else { continue }
             failures[topic] = KafkaError(
                 code: .leaderNotAvailable,
-                text: "partition \(partition) has no leader: look at the brokers that hold it"
+                text: "partition \(partition) has no leader; check the brokers that host it"
             )
         }
     }

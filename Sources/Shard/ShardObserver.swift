@@ -851,7 +851,7 @@ package struct ConsumerStatus: Sendable {
     }
 
     fileprivate var trouble: String? {
-        stuck.isEmpty ? nil : "\(partitions.names(stuck)): cannot be read on"
+        stuck.isEmpty ? nil : "\(partitions.names(stuck)): cannot be read any further"
     }
 }
 

@@ -75,7 +75,7 @@ enum KafkaCommand {
         // Each has been held to the limit, so the sum cannot overflow.
         guard topics.map(\.partitions).reduce(0, +) <= partitionLimit else {
             throw UsageError(
-                "--topic: too many partitions, of about 5 MB each; ask for at most "
+                "--topic: too many partitions, of about 5 MB each; create at most "
                     + "\(partitionLimit) in all"
             )
         }

@@ -27,7 +27,7 @@ enum ReplayCommand {
         while !replay.isAtEnd {
             guard let difference = try replay.next() else { continue }
             let lists = difference.lists.map(\.rawValue).joined(separator: ", ")
-            Terminal.print("turn \(difference.turn) decides otherwise: \(lists)")
+            Terminal.print("turn \(difference.turn) differs from the log: \(lists)")
             Terminal.end(.failure)
         }
         let counts = replay.engine.counts

@@ -77,7 +77,7 @@ enum CheckCommand {
             failureCount += findings.filter(\.isFailure).count
         }
         guard failureCount > 0 else { return }
-        Console.complain("\(failureCount) of these failed")
+        Console.complain("\(failureCount) \(failureCount == 1 ? "check" : "checks") failed")
         Console.end(.failure)
     }
 }

@@ -50,7 +50,7 @@ enum TailCommand {
             Interruption.watch()
             if tail.isWithoutTimes {
                 Console.complain(
-                    "this Kafka finds no records by their time; --since reads from the beginning"
+                    "this Kafka cannot look up records by time; --since reads from the beginning"
                 )
             }
             if follows { Console.complain("following \(configuration.results.topic)") }

@@ -55,7 +55,7 @@ import Vocabulary
     }
 
     private static let behind =
-        "this machine's clock is 3600 s behind APNs', which takes no provider token that is an hour off: correct it first"
+        "this machine's clock is 3600 s behind APNs', which rejects provider tokens that are an hour off; correct the clock first"
 
     @Test(
         arguments: [

@@ -310,8 +310,7 @@ import Testing
                     + " HELIOGRAPH_APNS_CREDENTIALS_0_KEY",
                 "apns.credentials.0.bundle_ids: is empty; expected at least one, a bundle ID such"
                     + " as com.example.MyApp, or a pattern such as com.example.*",
-                "is not a known variable; did you mean 'HELIOGRAPH_LOG_LEVEL'?"
-                    + " (HELIOGRAPH_LOG_LEVL)",
+                "HELIOGRAPH_LOG_LEVL: is not a known variable; did you mean 'HELIOGRAPH_LOG_LEVEL'?",
             ]
         )
     }

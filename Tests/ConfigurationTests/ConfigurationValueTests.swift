@@ -264,8 +264,8 @@ private func file(_ path: String) throws -> String {
         #expect(
             read.preflight().map(\.description) == [
                 "apns.credentials.0.key_file: '/keys/example.p8' cannot be read: No such file or"
-                    + " directory; expected a readable file (h.yaml:6:17)",
-                "apns.ca_file: '/dev/null' is not a regular file; expected a readable file",
+                    + " directory; check the path (h.yaml:6:17)",
+                "apns.ca_file: '/dev/null' is not a regular file; check the path",
             ]
         )
         #expect(throws: FileError.tooLarge(limit: 10)) {
@@ -315,7 +315,7 @@ private func file(_ path: String) throws -> String {
         #expect(
             read.preflight().map(\.description).contains(
                 "kafka.properties.ssl.ca.location: '/nope' cannot be read: No such file or"
-                    + " directory; expected a readable file"
+                    + " directory; check the path"
                     + " (HELIOGRAPH_KAFKA_PROPERTIES_SSL_CA_LOCATION)"
             )
         )

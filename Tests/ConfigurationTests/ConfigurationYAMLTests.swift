@@ -200,9 +200,8 @@ import Testing
         #expect(problems(credentialYAML, ["HELIOGRAPH_CONFIG": ""]) == [])
         #expect(
             problems(credentialYAML, ["HELIOGRAPH_CONFG": "x", "HELIOGRAPH_COLOUR": "x"]) == [
-                "is not a known variable; see docs/configuration.md (HELIOGRAPH_COLOUR)",
-                "is not a known variable; did you mean 'HELIOGRAPH_CONFIG'?"
-                    + " (HELIOGRAPH_CONFG)",
+                "HELIOGRAPH_COLOUR: is not a known variable; see docs/configuration.md",
+                "HELIOGRAPH_CONFG: is not a known variable; did you mean 'HELIOGRAPH_CONFIG'?",
             ]
         )
     }

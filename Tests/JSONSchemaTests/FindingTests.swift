@@ -60,7 +60,7 @@ import Testing
             ),
             (
                 #"{"uniqueItems":true}"#, "[1,1]",
-                [["", "/uniqueItems", "must not have equal items; found an array of 2 items"]]
+                [["", "/uniqueItems", "must not have duplicate items; found an array of 2 items"]]
             ),
             (
                 #"{"required":["a/b","c"]}"#, "{}",
@@ -121,19 +121,19 @@ import Testing
                 #"{"contains":{"const":1},"maxContains":1}"#, "[1,1]",
                 [["", "/maxContains", "must have at most 1 matching item; found 2"]]
             ),
-            (#"{"not":{"type":"number"}}"#, "1", [["", "/not", "is what the schema rules out"]]),
+            (#"{"not":{"type":"number"}}"#, "1", [["", "/not", "is excluded by the schema"]]),
             (
                 #"{"if":{"type":"number"},"then":{"minimum":2}}"#, "1",
                 [["", "/then/minimum", "must be at least 2; found 1"]]
             ),
             (
                 #"{"oneOf":[{"minimum":1},{"minimum":2}]}"#, "3",
-                [["", "/oneOf", "matches more than one of the alternatives"]]
+                [["", "/oneOf", "must match exactly one of the alternatives; matches several"]]
             ),
             (
                 #"{"anyOf":[{"minimum":1},{"type":"string"}]}"#, "0",
                 [
-                    ["", "/anyOf", "matches none of the alternatives"],
+                    ["", "/anyOf", "must match one of the alternatives; matches none"],
                     ["", "/anyOf/0/minimum", "must be at least 1; found 0"],
                     ["", "/anyOf/1/type", "must be string; found 0"],
                 ]

@@ -52,7 +52,7 @@ import Vocabulary
             ),
             (
                 tls, 64, "ssl://127.0.0.1:9/1: \(notVerified)",
-                "its certificate is for another host; connect by a name that the certificate holds"
+                "its certificate is for another host; use a name from the certificate"
             ),
             (
                 tls, 19, "ssl://127.0.0.1:9/bootstrap: \(notVerified)",
@@ -74,7 +74,7 @@ import Vocabulary
                 "ssl://127.0.0.1:9/bootstrap: Receive failed: error:0A000416:SSL routines::sslv3 alert"
                     + " certificate unknown: SSL alert number 46 (after 26ms in state APIVERSION_QUERY)",
                 "refuses the client certificate of \(ownCertificate): it has expired, or the broker does"
-                    + " not trust who signed it"
+                    + " not trust its authority"
             ),
             (
                 tls, nil,

@@ -52,8 +52,8 @@ import Testing
 
     @Test(
         arguments: [
-            (nil, "cannot be read: No such file or directory; expected a readable file"),
-            ([], "is empty; expected a readable file"), ([0x0A], "is empty"),
+            (nil, "cannot be read: No such file or directory; check the path"),
+            ([], "is empty; check the path"), ([0x0A], "is empty"),
             ([0x61, 0x00, 0x62], "is not text in UTF-8; save it as UTF-8"),
             ([0x61, 0xFF], "is not text in UTF-8; save it as UTF-8"),
         ] as [([UInt8]?, String)]

@@ -138,7 +138,7 @@ import Testing
         #expect(
             said == """
                 apns.credentials.0.key: the variable HELIOGRAPH_APNS_CREDENTIALS_0_KEY is not PEM; \
-                expected the private key that Apple gives as a .p8 file
+                expected the .p8 private key from Apple
                 """
         )
     }

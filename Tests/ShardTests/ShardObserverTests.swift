@@ -387,7 +387,7 @@ import Vocabulary
         var observer = bench.observer
         let status = ConsumerStatus(partitions: bench.partitions, stuck: [bench.partition])
         observer.show(&bench.engine, status, now: bench.now)
-        #expect(bench.control.status.kafkaTrouble == "events[0]: cannot be read on")
+        #expect(bench.control.status.kafkaTrouble == "events[0]: cannot be read any further")
         #expect(!bench.control.status.hasEnded)
     }
 }

@@ -106,7 +106,7 @@ def test_each_failure_is_named_and_the_rest_is_still_tried(
     )
     assert "Connection refused" in said["apns.credentials.0 (example, production)"]
     assert findings["apns.credentials.0 (example, sandbox)"][0]
-    assert ended.err[-1] == "heliograph: 3 of these failed"
+    assert ended.err[-1] == "heliograph: 3 checks failed"
 
 
 def test_apns_with_an_untrusted_certificate_is_reported(broker, benches, simulators, tmp_path):
@@ -211,7 +211,7 @@ def test_a_topic_that_is_missing_is_named_or_would_be_made(
     acls.set([*every, ("TOPIC", missing, "CREATE")])
     code, findings, ended = checked(tmp_path, settings)
     assert (code, failed(findings)) == (0, {}), ended.said
-    assert "is made at the start" in findings["results.topic"][1]
+    assert "the service will create it" in findings["results.topic"][1]
     assert not apache.kafka.partitions(missing)
 
 

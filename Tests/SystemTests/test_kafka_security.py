@@ -35,7 +35,7 @@ def wrong_configurations(apache):
     stranger = others.sign("stranger")
     refused = (
         f"refuses the client certificate of {OWN_CERTIFICATE}: it has expired, or the broker does "
-        "not trust who signed it"
+        "not trust its authority"
     )
     distrusted = (
         "its certificate is signed by an authority that is not trusted here: set "
@@ -58,7 +58,7 @@ def wrong_configurations(apache):
             "a certificate for another host",
             "FOREIGN",
             apache.tls(),
-            "its certificate is for another host; connect by a name that the certificate holds",
+            "its certificate is for another host; use a name from the certificate",
         ),
         (
             "no client certificate",
@@ -231,8 +231,8 @@ def test_another_assignor_in_the_group_is_named(apache, benches, simulators):
         eventually(lambda: other.poll(0.1) is None and other.assignment(), 30, "the other member")
         service = bench.start(bench.configuration(simulators()))
         remedy = (
-            "another member of the group uses another partition.assignment.strategy: name a group "
-            "of this service's own in kafka.group_id"
+            "another member of the group uses another partition.assignment.strategy: set "
+            "kafka.group_id to a group that only this service uses"
         )
 
         def is_told():

@@ -16,7 +16,7 @@ CERTIFICATE = "apns.credentials.0.certificate_file"
 KEY = "apns.credentials.0.key_file"
 PRIVATE_KEY = "apns.credentials.0.private_key_file"
 PASSPHRASE = "apns.credentials.0.passphrase_file"
-P8 = "expected the private key that Apple gives as a .p8 file"
+P8 = "expected the .p8 private key from Apple"
 UTF16 = f"is text in UTF-16; {P8}; save it as UTF-8"
 LEGACY = ("-provider", "legacy", "-provider", "default")
 

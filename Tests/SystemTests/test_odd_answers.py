@@ -19,7 +19,7 @@ LOST = "APNs connection failed"
 GOING = "APNs closed a connection"
 REFUSED = "APNs rejected the credential"
 MALFORMED = "malformed APNs response, treated as no answer"
-CLOCK = "which takes no provider token that is an hour off: correct it first"
+CLOCK = "which rejects provider tokens that are an hour off; correct the clock first"
 ANSWERS = [
     (200, None), (201, None), (202, None), (204, None),
     (400, None), (400, "Unregistered"), (400, "badDeviceToken"), (400, "BadDeviceToken"),

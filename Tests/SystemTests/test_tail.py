@@ -22,7 +22,7 @@ DEAD = "dead0000" + "5e" * 28
 FIRST, SECOND = (prefix + "00" * 28 for prefix in ("a11ce001", "a11ce002"))
 APP, OTHER = "com.example.News", "com.example.Chat"
 STATUS = {"accepted": 200, "rejected": 400, "unregistered": 410}
-NO_TIMES = b"finds no records by their time"
+NO_TIMES = b"cannot look up records by time"
 STEERING = "\x1b[2Jgone\n\x9b2Janother line\u202e"
 
 

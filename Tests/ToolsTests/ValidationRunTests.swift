@@ -110,8 +110,8 @@ private final class ScriptedChecker: DocumentChecker {
     }
 
     @Test(arguments: [
-        ("", "nothing was checked: the input has no line"),
-        ("\n\n", "nothing was checked: the input has no line"),
+        ("", "the input has no documents; nothing was checked"),
+        ("\n\n", "the input has no documents; nothing was checked"),
         ("g", "0 of 1 line invalid"), ("g\nb\nw", "1 of 3 lines invalid, 1 with warnings"),
     ])
     func `the summary counts`(input: String, text: String) {

@@ -33,7 +33,7 @@ package struct SchemaFiles: Hashable, Sendable {
                 texts[name] = text
             } catch {
                 throw SchemaProblems(
-                    "\("\(directory)/\(name)".quoted) \(error); expected a readable file"
+                    "\("\(directory)/\(name)".quoted) \(error); check the path"
                 )
             }
             guard total <= maxTotalByteCount else {

@@ -91,8 +91,8 @@ extension StartUp {
         guard error.code == .topicAuthorizationFailed else {
             return "'\(topic)' cannot be \(verb): \(error.text)"
         }
-        return "Kafka does not let '\(topic)' be \(verb); give the service's principal \(right),"
-            + " Describe on the topic"
+        return "'\(topic)' cannot be \(verb): not authorized; give the service's principal"
+            + " \(right), Describe on the topic"
     }
 
     /// One that the service would make at its start is no failure, if it may.
@@ -103,12 +103,12 @@ extension StartUp {
     ) -> ConnectionFinding {
         let path = needed.path
         guard let missing = missing(needed, answers) else {
-            return .fails(path, "Kafka says nothing of topic '\(needed.topic)'")
+            return .fails(path, "Kafka returned no information about '\(needed.topic)'")
         }
         if missing.error.code == .topicAuthorizationFailed {
             return .fails(
                 path,
-                "Kafka does not show topic '\(needed.topic)'; give the service's principal"
+                "no access to '\(needed.topic)'; give the service's principal"
                     + " \(needed.isRead ? "Read, " : "")\(needed.isWritten ? "Write, " : "")Describe on"
                     + " the topic"
             )
@@ -122,7 +122,8 @@ extension StartUp {
             try create([missing], in: cluster, isTrial: true)
             return .works(
                 path,
-                "'\(needed.topic)' is made at the start, with \(missing.partitions) partitions"
+                "'\(needed.topic)' does not exist; the service will create it with"
+                    + " \(missing.partitions) partitions"
             )
         } catch {
             return .fails(path, error.lines.map(Self.withoutPath).joined(separator: "; "))
@@ -152,7 +153,7 @@ extension StartUp {
             try rightsTrial.openTransactions(id)
             return [.works(path, "transactions can be opened as '\(id)'")]
         } catch {
-            return [.fails(path, "no transactions can be opened as '\(id)': \(error.text)")]
+            return [.fails(path, "transactions cannot be opened as '\(id)': \(error.text)")]
         }
     }
 

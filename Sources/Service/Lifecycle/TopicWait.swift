@@ -11,7 +11,7 @@ import Telemetry
 final class TopicWait: Sendable {
     private let startUp: StartUp
     private let log: Log
-    private let latest = Mutex<String?>("not asked for its topics yet")
+    private let latest = Mutex<String?>("the topics have not been checked yet")
     private let limits = Mutex<BatchLimits?>(nil)
 
     private static let pause = Duration.seconds(1)

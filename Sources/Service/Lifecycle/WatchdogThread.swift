@@ -44,7 +44,8 @@ enum WatchdogThread {
         case .well: nil
         case .silent(let duration): "its loop has not turned for \(duration.components.seconds) s"
         case .stalled(let duration):
-            "it has taken no record for \(duration.components.seconds) s, though records wait"
+            "it has consumed no records for \(duration.components.seconds) s, although records are"
+                + " waiting"
         }
     }
 }

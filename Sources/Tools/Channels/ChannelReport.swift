@@ -91,7 +91,7 @@ package struct ChannelReport {
         case .created: return ["created a channel of \(place)"]
         case .read: return ["a channel of \(place)"]
         case .deleted:
-            return ["deleted the channel of \(place); what it stored may still arrive at devices"]
+            return ["deleted the channel of \(place); a stored broadcast may still reach devices"]
         case .listed(let channels):
             let count = channels.count
             return [count == 1 ? "1 channel of \(place)" : "\(count) channels of \(place)"]

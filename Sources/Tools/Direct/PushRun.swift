@@ -55,8 +55,8 @@ package struct PushRun {
         )
         guard isSendable else {
             throw ServiceError(
-                text: "\(LocalReason.providerTokenRequired.rawValue): not sent; APNs takes "
-                    + "\(event.event.pushType.rawValue) with a provider token only, and "
+                text: "\(LocalReason.providerTokenRequired.rawValue): not sent; APNs accepts "
+                    + "\(event.event.pushType.rawValue) only with a provider token, and "
                     + "\(scopes[route.credential].name) is a certificate"
             )
         }

@@ -70,7 +70,7 @@ package struct ReachRun {
             let lines = "\(error)".split(separator: "\n")
             let advice =
                 lines.count > 1
-                ? "" : "; check the network from here to it, apns.proxy, and apns.ca_file"
+                ? "" : "; check DNS, the network path, apns.proxy and apns.ca_file"
             return .fails(place, lines.joined(separator: "; ") + advice)
         }
     }

@@ -117,7 +117,7 @@ package struct SchemaSource: Hashable, Sendable {
         do {
             return try BoundedFile.read(path, limit: maxFileByteCount)
         } catch {
-            throw ValidationProblem(place: path, message: "\(error); expected a readable file")
+            throw ValidationProblem(place: path, message: "\(error); check the path")
         }
     }
 

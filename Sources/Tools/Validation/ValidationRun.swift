@@ -20,7 +20,7 @@ package struct ValidationSummary: Hashable, Sendable {
 
     /// One line, after a hint where there is one to give.
     package var text: String {
-        guard lines > 0 else { return "nothing was checked: the input has no line" }
+        guard lines > 0 else { return "the input has no documents; nothing was checked" }
         var text = "\(invalidLines) of \(lines) \(lines == 1 ? "line" : "lines") invalid"
         if linesWithWarnings > 0 { text += ", \(linesWithWarnings) with warnings" }
         guard let line = firstUnreadableLine else { return text }

@@ -147,10 +147,9 @@ private struct Demo {
             let skipped = tombstones == 0 ? "." : "; \(tombstones) tombstones were skipped."
             Terminal.print(
                 unasked == 0
-                    ? "Every one of \(ledger.expected) events got exactly the outcome it should"
-                        + skipped
-                    : "Every one of \(ledger.expected) events got one outcome; of \(unasked) no "
-                        + "line says which (expect)" + skipped
+                    ? "All \(ledger.expected) events got the expected outcome" + skipped
+                    : "All \(ledger.expected) events got one outcome; \(unasked) of them have no "
+                        + "\"expect\" to compare it with" + skipped
             )
         }
         return isRight

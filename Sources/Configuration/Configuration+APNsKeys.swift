@@ -25,7 +25,7 @@ extension Configuration.APNs {
         proxy = section.optional(
             "proxy",
             .proxy,
-            "HTTP proxy for connections to APNs, by CONNECT; null: none."
+            "HTTP proxy (CONNECT) for connections to APNs; null: none."
         )
         proxyPassword = section.secret(
             "proxy_password",
@@ -37,8 +37,8 @@ extension Configuration.APNs {
                 "no_proxy",
                 .proxyExceptions,
                 """
-                Hosts to reach without the proxy, including their subdomains; null: those of the \
-                variable `NO_PROXY`.
+                Hosts to reach without the proxy, including their subdomains; null: the hosts in \
+                the variable `NO_PROXY`.
                 """
             ) ?? section.reader.noProxy.map(ProxyExceptions.init)
     }
@@ -71,7 +71,7 @@ extension Configuration.Credential {
             "environment",
             .word(placeholder: .production),
             default: environments.first ?? .production,
-            "Environment of events that do not name one; default: the first of `environments`."
+            "Environment of events without one; default: the first of `environments`."
         )
     }
 
@@ -87,7 +87,7 @@ extension Configuration.Credential {
         let privateKey = section.secret(
             "private_key",
             file: "PEM file of the certificate's key; null: it is in `certificate_file`.",
-            "The text of that file; line breaks may be written `\\n`."
+            "The content of that file; line breaks may be written as `\\n`."
         )
         let passphrase = section.secret(
             "passphrase",
@@ -166,7 +166,7 @@ extension Configuration.Credential {
                 "key",
                 isRequired: isNeeded,
                 file: "The `.p8` file with the key; not with a certificate.",
-                "The text of that file; line breaks may be written `\\n`."
+                "The content of that file; line breaks may be written as `\\n`."
             ) ?? .file("")
         )
     }

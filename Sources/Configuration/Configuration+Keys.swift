@@ -60,8 +60,8 @@ extension Configuration.Kafka {
             .nonEmpty,
             """
             Static membership: a name that is unique in the group and survives a restart, such as \
-            a StatefulSet pod's name. Shard n is the member `<name>-<n>`. Its partitions wait for \
-            it for `session.timeout.ms` instead of moving; null: dynamic.
+            a StatefulSet pod's name. Shard n is the member `<name>-<n>`. After it stops, its \
+            partitions wait for `session.timeout.ms` instead of moving; null: dynamic membership.
             """
         )
         let written = section.properties(
@@ -95,7 +95,7 @@ extension Configuration.Kafka {
             """
             What to do if a partition's log ends before the group's offset, for example after an \
             unclean leader election or on a restored disk: `end` continues at the log's end; \
-            `beginning` reads the log again and sends again what it holds; `stop` exits.
+            `beginning` reads the log from its start and sends its events again; `stop` exits.
             """
         )
         filesChanged = section.value(
@@ -105,8 +105,8 @@ extension Configuration.Kafka {
             """
             What to do when a file that `properties` names changes, such as a certificate or a \
             password: `restart` drains within five minutes, at once after SIGHUP, and exits with \
-            code 75 to be restarted; `warn` only logs it. Unusable files are only an error in the \
-            log.
+            code 75 to be restarted; `warn` only logs it. If the new files are unusable, the \
+            process keeps running and logs an error.
             """
         )
     }
@@ -138,7 +138,7 @@ extension Configuration.Source {
             .integer(in: 1...1000),
             default: 1,
             """
-            Relative share of streams and memory, while there is not enough for all sources.
+            Relative share of streams and memory when there is not enough for all sources.
             """
         )
         payloadSchema = section.optional(
@@ -239,8 +239,8 @@ extension Configuration.Retry {
             .duration(in: .zero...(.seconds(24 * 3600))),
             default: .seconds(3600),
             """
-            Longest `Retry-After` of APNs that is honored. In a retry topic, no event waits longer \
-            than the longest of `retry.later`.
+            Longest `Retry-After` from APNs that is honored. In retry topics, the limit is the \
+            longest delay of `retry.later`.
             """
         )
         budgetPercent = section.value(
@@ -267,8 +267,8 @@ extension Configuration.Retry {
             default: [.seconds(60), .seconds(900)],
             """
             Delays of the retry topics `<source>.retry.<delay>`, shortest first, for events that \
-            cannot be delivered now; `[]`: they are `undeliverable` instead, or wait in memory if \
-            APNs does not even process them.
+            cannot be delivered now; `[]`: they end `undeliverable` instead, or wait in memory if \
+            APNs refuses their requests unprocessed.
             """
         )
         giveUpAfter = section.value(
@@ -298,7 +298,7 @@ extension Configuration.Limits {
             "event_bytes",
             .byteSize(in: (1 << 13)...(15 << 20)),
             default: 1 << 20,
-            "Largest value of a record; an event that is larger is `invalid`."
+            "Maximum size of a record's value; a larger event is `invalid`."
         )
         eventAge = section.optional(
             "event_age",
@@ -333,7 +333,7 @@ extension Configuration.Rate {
         burst = section.optional(
             "burst",
             .integer(in: 1...1_000_000),
-            "Requests that may be sent at once; null: those of one second."
+            "Requests that may be sent at once; null: as many as in one second."
         )
     }
 }
@@ -350,7 +350,7 @@ extension Configuration.Admin {
             "port",
             .integer(in: 0...65_535),
             default: 9464,
-            "Port for health, metrics and the status page; 0: a free one, which is logged."
+            "Port for health, metrics and the status page; 0: any free port, which is logged."
         )
         self.port = UInt16(port)
         hosts = section.list(
@@ -370,8 +370,8 @@ extension Configuration.Admin {
             file: """
                 File with a token of 16 characters or more; without the token, only `/startup`, \
                 `/live` and `/ready` are answered. While you replace a token, the file can have \
-                several, one per line. Read again when it changes. Programs send it as bearer \
-                token, browsers as the password of any user. Null: no token is needed.
+                several, one per line. Read again when it changes. Programs send it as a bearer \
+                token, browsers as the password, with any user name. Null: no token is needed.
                 """,
             "The token itself."
         )
@@ -380,14 +380,14 @@ extension Configuration.Admin {
             .filePath,
             """
             PEM file with the port's certificate and those of its issuers. All pages then need \
-            TLS; `/startup`, `/live` and `/ready` are answered with and without. Read again when \
-            it changes. Null: no TLS.
+            TLS, except `/startup`, `/live` and `/ready`, which work with and without it. Read \
+            again when it changes. Null: no TLS.
             """
         )
         privateKey = section.secret(
             "private_key",
             file: "PEM file of the certificate's key; null: it is in `certificate_file`.",
-            "The text of that file; line breaks may be written `\\n`."
+            "The content of that file; line breaks may be written as `\\n`."
         )
     }
 }

@@ -19,8 +19,8 @@ extension Configuration.Schemas {
             .boolean,
             default: false,
             """
-            Whether your schemas and the registry's enforce `format` even if their dialect makes \
-            it an annotation.
+            Whether your schemas and the registry's enforce `format` even if their draft treats it \
+            as an annotation.
             """
         )
         payload = section.value(

@@ -12,8 +12,8 @@ enum KafkaCommand {
         text: """
             Prints one line of JSON when it is ready: {"bootstrap_servers": "host:port"}. It is \
             librdkafka's mock cluster: it keeps about 5 MB per partition, and nothing across a \
-            restart. It finds no record by its time, so 'heliograph tail --since' reads its topics \
-            from the beginning.
+            restart. It cannot look up records by time, so 'heliograph tail --since' reads its \
+            topics from the beginning.
 
             Each line on standard input is a fault: \(KafkaFault.usage). Brokers count from 1; \
             REQUEST is produce, fetch, offsetCommit, heartbeat, ...; CODE is an error code of \

@@ -14,7 +14,7 @@ enum ReplayCommand {
         parameters: [file],
         examples: ["Replay a log": "heliograph-lab replay shard-0.log"],
         exitCodes: [
-            0: "Every decision is the logged one.",
+            0: "Every decision matches the log.",
             1: "A decision differs, or the file is damaged or not an input log.",
         ]
     ) { arguments in

@@ -8,7 +8,7 @@ enum SimulateCommand {
         "Run the delivery core through faults in virtual time.",
         text: """
             Each run is one hour of virtual time and repeats exactly from its seed. If a run \
-            breaks a promise, its last events are printed, and the command that repeats it.
+            breaks a promise, the command prints its last events and how to repeat it.
             """,
         parameters: [seeds, from, jobs, digests],
         examples: [
@@ -50,7 +50,7 @@ enum SimulateCommand {
         "digests",
         .file,
         help: """
-            Write a digest of each seed's decisions; two builds that decide the same write the \
+            Write a digest of each seed's decisions; builds that make the same decisions write the \
             same file.
             """
     )

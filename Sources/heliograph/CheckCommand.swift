@@ -11,7 +11,7 @@ enum CheckCommand {
 
     private static let connect = Option.flag(
         "connect",
-        help: "Then try Kafka, the Schema Registry and APNs."
+        help: "Also try Kafka, the Schema Registry and APNs."
     )
 
     /// Of one connection to APNs.
@@ -21,16 +21,17 @@ enum CheckCommand {
         "check",
         "Check the configuration, credentials and connections.",
         text: """
-            Without --connect, connects to nothing. Prints the effective configuration without secrets, or every \
-            problem with its key and its line in the file. A certificate that has expired or is \
-            not valid yet is a problem; one that expires within 30 days is a warning.
+            Without --connect, opens no connections. Prints the effective configuration without \
+            secrets, or every problem with its key and its line in the file. A certificate that \
+            has expired or is not valid yet is a problem; one that expires within 30 days is a \
+            warning.
 
             --schemas lists the shipped schemas and those in schemas.directory, each with its \
             title, its $id and what it is used for.
 
-            --connect then tries the brokers and the login, each topic and the rights on it, the \
+            --connect also tries the brokers and the login, each topic and the rights on it, the \
             consumer group and transactions, the Schema Registry, and a connection to APNs for \
-            each credential. It prints a line for each instead of the configuration: "ok" or \
+            each credential. It prints one line for each, instead of the configuration: "ok" or \
             "failed", the key, what is wrong and what to do. It sends no notification, joins no \
             group, and writes no record and no offset to Apache Kafka.
             """,

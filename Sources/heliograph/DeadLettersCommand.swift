@@ -75,8 +75,8 @@ enum DeadLettersCommand {
         text: """
             Keys, values and headers stay the same, but headers about failures and retries are \
             removed. Dead letters stay in their topic, so a second replay sends them again. SIGINT \
-            or SIGTERM stops a replay; its last line has the options that continue it. Repeating a \
-            filter means "or"; different filters combine with "and".
+            or SIGTERM stops a replay; its last line shows the options to continue with. Repeating \
+            a filter means "or"; different filters combine with "and".
             """,
         parameters: [ConfigurationOption.config, dryRun, rate, to],
         furtherParameters: ["Filters": DeadLetterSelection.parameters],
@@ -89,7 +89,8 @@ enum DeadLettersCommand {
         exitCodes: [
             0: "Every dead letter was replayed.",
             1: """
-            One was not, the replay was interrupted, or standard output cannot be written.
+            A dead letter was not replayed, the replay was interrupted, or standard output cannot \
+            be written.
             """,
         ]
     ) { arguments in
@@ -187,7 +188,7 @@ private enum DeadLetterSelection {
             expected: "partitions and offsets of the dead-letter topic, such as 0@120,1@98",
             read: DeadLetterPositions.init(_:)
         ),
-        help: "Skip what is before these positions, which an interrupted replay prints."
+        help: "Skip dead letters before these positions; an interrupted replay prints them."
     )
     private static let limit = Option.optional(
         "limit",

@@ -12,7 +12,7 @@ enum ExplainCommand {
         "explain",
         "Explain a reason, and what to do about it.",
         parameters: [reason],
-        examples: ["Explain a reason of APNs": "heliograph explain BadDeviceToken"],
+        examples: ["Explain a reason from APNs": "heliograph explain BadDeviceToken"],
         exitCodes: [
             0: "The explanation was printed.",
             1: "The reason is unknown, or standard output cannot be written.",

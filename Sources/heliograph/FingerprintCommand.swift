@@ -42,7 +42,8 @@ enum FingerprintCommand {
         exitCodes: [
             0: "Done.",
             1: """
-            There is no key, a text is not a device token, or standard output cannot be written.
+            There is no key, an argument or a line is not a device token, or standard output \
+            cannot be written.
             """,
         ]
     ) { arguments in

@@ -11,13 +11,13 @@ enum HealthCommand {
         "timeout",
         .integer(1...60, "seconds"),
         to: 3,
-        help: "How long to connect, send and wait, each, from 1 to 60."
+        help: "Timeout for connecting, sending and waiting each, from 1 to 60."
     )
 
     static let command = Command(
         "health",
         "Check that a running service is alive.",
-        text: "For health checks of containers, which have neither a shell nor curl.",
+        text: "For health checks of containers that have neither a shell nor curl.",
         parameters: [url, timeout],
         examples: [
             "Check that the service is alive": "heliograph health",

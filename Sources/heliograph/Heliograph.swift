@@ -43,14 +43,14 @@ package enum HeliographCommand {
             "Files and variables": """
             HELIOGRAPH_CONFIG or --config names a YAML file; docs/configuration.md lists its keys. \
             A variable overrides a key: HELIOGRAPH_KAFKA_BOOTSTRAP_SERVERS sets \
-            kafka.bootstrap_servers. Secrets are in files of their own, and the configuration has \
-            their paths. NO_COLOR turns colors off.
+            kafka.bootstrap_servers. Keep secrets in separate files, and set their paths in the \
+            configuration. NO_COLOR turns colors off.
             """,
             "Output": """
             Results go to standard output; logs, progress and errors go to standard error, one per \
             line. Device tokens, payloads and provider tokens are never shown. If standard output \
-            cannot be written, as on a full disk, the exit code is not 0. Only tail accepts a \
-            closed pipe.
+            cannot be written, for example because the disk is full, the exit code is not 0. Only \
+            tail accepts a closed pipe.
             """,
             "Shell completion": """
               source <(heliograph --generate-completion-script bash)
@@ -73,7 +73,7 @@ package enum HeliographCommand {
             2: """
             The result is unknown: validate could not check everything, or channels got no answer.
             """,
-            75: "Restart run: a thread was stuck, or a file of Kafka's changed.",
+            75: "Restart the service: a thread was stuck, or a file for Kafka changed.",
             130: "A second SIGINT ended run at once.",
             143: "A second SIGTERM ended run at once.",
         ],

@@ -10,10 +10,10 @@ enum PushCommand {
         "push",
         "Send one notification or broadcast and show the full exchange.",
         text: """
-            Use it when a device gets nothing. It sends as the service does, with the same client, \
-            credentials and checks, but without Kafka and without retries. It prints the request's \
-            headers, timings, APNs' answer and what the answer means. It never prints the provider \
-            token, and only part of the device token.
+            Use it when a device gets nothing. It uses the service's own client, credentials and \
+            checks, but no Kafka and no retries. It prints the request's headers, timings, APNs' \
+            answer and what the answer means. It never prints the provider token, and only part of \
+            the device token.
 
             Pass either --event, or --bundle-id with --token or --channel.
             """,
@@ -29,7 +29,7 @@ enum PushCommand {
             "Send an alert (HELIOGRAPH_CONFIG is set)": """
             heliograph push --token "$TOKEN" --bundle-id com.example.app --alert Hello
             """,
-            "Send an event as it is in Kafka":
+            "Send a complete event":
                 "heliograph push --config heliograph.yaml --event event.json",
             "Send a broadcast event":
                 "heliograph push --config heliograph.yaml --event update.json --broadcast",
@@ -67,11 +67,11 @@ enum PushCommand {
     private static let event = Option.optional(
         "event",
         .file,
-        help: "A file with an event as it is in Kafka; - reads standard input."
+        help: "A file with a complete event; - reads standard input."
     )
     private static let broadcast = Option.flag(
         "broadcast",
-        help: "The event of --event is a broadcast."
+        help: "The event in --event is a broadcast."
     )
     private static let token = Option.optional("token", .text("token"), help: "The device token.")
     private static let channel = Option.optional(

@@ -33,7 +33,7 @@ enum TailCommand {
             """,
         ],
         exitCodes: [
-            0: "Interrupted, reached --limit or the end, or its reader closed the pipe.",
+            0: "Interrupted, reached --limit or the end, or the reader closed the pipe.",
             1: "The topic cannot be read, or standard output cannot be written.",
         ]
     ) { arguments in
@@ -70,7 +70,7 @@ enum TailCommand {
     private static let since = Option.optional(
         "since",
         .moment,
-        help: "Start there instead of now: a duration ago, such as 15m, or an RFC 3339 time."
+        help: "Start at this time instead of now: a duration ago, such as 15m, or an RFC 3339 time."
     )
     private static let noFollow = Option.flag(
         "no-follow",
@@ -145,7 +145,7 @@ private enum OutcomeSelection {
         "bundle-id",
         .text("id"),
         help: """
-            Only this app, for every push type. Hides broadcasts, whose outcomes name no app.
+            Only this app, for every push type. Hides broadcasts: their outcomes name no app.
             """
     )
     private static let topic = Option.repeatable(

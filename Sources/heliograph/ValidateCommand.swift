@@ -16,15 +16,16 @@ enum ValidateCommand {
                  "keyword_location":"/properties/priority/enum",
                  "message":"must be one of 10, 5, 1; found -4711"}]}
 
-            The second result, too, is one line. A result has at most 20 violations and 4 KB of \
-            them. Blank lines produce no result. 'jq -c . FILE' makes one line of a document. The \
-            last line on standard error is a summary: '3 of 1000 lines invalid'.
+            Each result is one line; the second is wrapped here. A result has at most 20 \
+            violations, of 4 KB in total. Blank lines produce no result. 'jq -c . FILE' puts a \
+            document on one line. The last line on standard error is a summary: '3 of 1000 lines \
+            invalid'.
 
-            Without --schema, documents are events and are checked as the service checks them: \
-            against the event's schema, Apple's documented rules, and --payload. With --payload \
-            warn, violations of the payload are listed, but the event is valid, because the \
-            service would send it. With --broadcast, documents are events of a broadcast source, \
-            and Apple's payload rules for broadcasts always apply.
+            Without --schema, documents are events, and get the same checks as in the service: the \
+            event's schema, Apple's documented rules, and --payload. With --payload warn, \
+            violations of the payload are listed, but the event is valid, because the service \
+            would send it. With --broadcast, documents are events of a broadcast source, and \
+            Apple's payload rules for broadcasts always apply.
             """,
         parameters: [file, payload, broadcast],
         furtherParameters: [
@@ -42,7 +43,7 @@ enum ValidateCommand {
             0: "Every line is valid.",
             1: "A line is invalid.",
             2: """
-            Not everything was checked: the file cannot be read or has no line, the schema was \
+            Not everything was checked: the file cannot be read or is empty, the schema was \
             refused, or standard output cannot be written.
             """,
         ]
@@ -83,13 +84,13 @@ enum ValidateCommand {
     )
     private static let broadcast = Option.flag(
         "broadcast",
-        help: "The events are those of a broadcast source."
+        help: "The documents are events of a broadcast source."
     )
     private static let payload = Option.defaulted(
         "payload",
         .choice("level"),
         to: Configuration.PayloadChecks.warn,
-        help: "How to check payloads, as schemas.payload does."
+        help: "How to check payloads; see schemas.payload."
     )
 
     private static func checkRules(_ arguments: Arguments) throws(UsageError) {

@@ -27,9 +27,9 @@ enum CommandReference {
     private static let introduction = """
         # Commands
 
-        Generated from the programs' own help; a test compares.
+        Generated from the programs' own help; a test compares them.
 
-        [`heliograph`](#heliograph) runs the service and helps around it.
+        [`heliograph`](#heliograph) runs the service and has the tools around it.
         [`heliograph-lab`](#heliograph-lab) holds the demo and the test tools; it is not part of a
         deployment. `heliograph --generate-manual | man -l -` shows the manual page.
 

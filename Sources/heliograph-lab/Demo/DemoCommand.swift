@@ -60,7 +60,7 @@ enum DemoCommand {
     )
     private static let keepRunning = Option.flag(
         "keep-running",
-        help: "Then produce fresh events, and serve the admin port, until Ctrl-C."
+        help: "After that, keep producing events and serving the admin port until Ctrl-C."
     )
     private static let adminPort = Option.defaulted(
         "admin-port",

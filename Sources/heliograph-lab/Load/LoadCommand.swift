@@ -9,8 +9,8 @@ enum LoadCommand {
         "Produce events to a topic at a steady rate.",
         text: """
             Runs until --count events or SIGTERM. The events are valid alerts for invented device \
-            tokens. Of every thousand, --unhappy have tokens with the prefixes of \
-            examples/demo-scenario.json, for which a simulator with that scenario answers 410, \
+            tokens. Of every thousand, --unhappy have tokens with the prefixes in \
+            examples/demo-scenario.json; a simulator with that scenario answers them with 410, \
             400, 429 or 503.
 
             Prints one line of JSON every 10 seconds and at the end: how many events Kafka \

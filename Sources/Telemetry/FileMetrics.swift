@@ -36,7 +36,7 @@ public struct FileMetrics: Sendable {
             MetricFamily(
                 name: "files_reloads_total",
                 help:
-                    "Changes of the files for Kafka and the admin port, by whether they could be used.",
+                    "Reloads of changed files for Kafka and the admin port, by result.",
                 kind: .counter,
                 samples: reloads.flatMap { use, table in
                     table.values.map { result, count in

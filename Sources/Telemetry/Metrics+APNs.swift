@@ -47,7 +47,7 @@ extension Metrics {
             ) { [.init("cause", $0.rawValue)] },
             .gauge(
                 "apns_clock_skew_seconds",
-                "APNs' clock minus this machine's, as far as it is known.",
+                "APNs' clock minus this machine's, if known.",
                 value: "\(largestClockSkew)"
             ),
             .gauge(
@@ -106,7 +106,8 @@ extension Metrics {
             ) { [.init("reason", $0.text)] },
             .counter(
                 "apns_implausible_times_total",
-                "410 answers whose time is none: not in milliseconds, before 2009, or of the future.",
+                "410 answers with an implausible time: not in milliseconds, before 2009, or in the"
+                    + " future.",
                 of: shards,
                 \.implausibleTimes
             ),

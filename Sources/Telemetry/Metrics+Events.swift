@@ -90,7 +90,8 @@ extension Metrics {
             ),
             .histograms(
                 "end_to_end_seconds",
-                "Seconds from the event's own time to its terminal outcome; round: from where it came.",
+                "Seconds from the event's own time to its terminal outcome; round: first, or later"
+                    + " after a retry topic.",
                 of: shards,
                 EndToEnd.labelled(lists)
             ) { $0.endToEnd[$1] },

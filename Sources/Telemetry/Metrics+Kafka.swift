@@ -49,13 +49,14 @@ extension Metrics {
             ) { [.init("result", $0.rawValue)] },
             .counter(
                 "commit_metadata_refused_total",
-                "Commits whose metadata was longer than the broker accepts; later ones have less.",
+                "Commits whose metadata was longer than the broker accepts; later ones contain"
+                    + " less.",
                 of: shards,
                 \.commitMetadataRefused
             ),
             .counters(
                 "offsets_lost_total",
-                "Times that Kafka did not have the next offset, by cause.",
+                "Number of times that Kafka did not have the next offset, by cause.",
                 of: shards,
                 \.offsetsLost
             ) { [.init("cause", $0.rawValue)] },

@@ -27,8 +27,8 @@ extension Metrics {
             ) { $0.parkedCredentials[$1].value },
             perRoute(
                 "token_fuse_blown",
-                "Shards with a blown token fuse: too many tokens refused at once; remove"
-                    + " none. Alert on it.",
+                "Shards with a blown token fuse: APNs refused too many tokens at once; delete none."
+                    + " Alert on it.",
                 \.blownTokenFuse
             ),
         ]

@@ -13,7 +13,7 @@ public final class TokenMetrics: Sendable {
         [
             .gauge(
                 "suppressed_tokens",
-                "Device tokens to which nothing is sent, because APNs called them dead.",
+                "Device tokens that are suppressed because APNs answered 410.",
                 value: "\(suppressedCount())"
             ),
             Self.counter(

@@ -32,12 +32,12 @@ REFUSED = [
     ({"canary": {"enabled": True, "tokenSecret": {"name": "t"}}}, "canary.bundleId: name an app"),
     ({"canary": {"enabled": True, "bundleId": "a.b"}}, "canary.tokenSecret.name: name a Secret"),
     ({"canary": {"intervalSeconds": 121}}, "canary"),
-    (credential(), "credentials.other: neither a key_file nor a certificate_file"),
+    (credential(), "credentials.other: has no key_file and no certificate_file"),
     (credential(existingSecret="s"), "credentials.other.files: map files to keys of the Secret s"),
     (credential(files={"key_file": "k"}), "credentials.other.existingSecret: name the Secret"),
     (
         credential(existingSecret="s", files={"key_file": "k"}, inlineFiles={"key_file": "text"}),
-        "credentials.other: either existingSecret or inlineFiles",
+        "credentials.other: set either existingSecret or inlineFiles",
     ),
     ({"config": {"apns": {"credentials": [CREDENTIAL]}}}, "config.apns.credentials: put them into"),
     ({"config": {"sources": []}}, "config.sources: name at least one topic"),
@@ -75,7 +75,7 @@ REFUSED = [
     ),
     (
         {"ownSchemas": {"existingConfigMap": "a", "inline": {"b.json": "{}"}}},
-        "ownSchemas: either existingConfigMap or inline",
+        "ownSchemas: set either existingConfigMap or inline",
     ),
     ({"files": {"apns.ca_file": {"key": "a"}}}, "files.apns.ca_file: name either a secret or a"),
     (
@@ -100,10 +100,10 @@ REFUSED = [
     ),
     (
         {"autoscaling": {"keda": {"enabled": True}, "hpa": {"enabled": True}}},
-        "autoscaling: either keda or hpa",
+        "autoscaling: enable either keda or hpa",
     ),
-    (keda(minReplicas=7), "autoscaling.keda.minReplicas: more than maxReplicas"),
-    (hpa(minReplicas=7), "autoscaling.hpa.minReplicas: more than maxReplicas"),
+    (keda(minReplicas=7), "autoscaling.keda.minReplicas: is more than maxReplicas"),
+    (hpa(minReplicas=7), "autoscaling.hpa.minReplicas: is more than maxReplicas"),
     (
         keda(limitToPartitionsWithLag=True, allowIdleConsumers=True),
         "autoscaling.keda.limitToPartitionsWithLag: not together with",
@@ -163,7 +163,7 @@ REFUSED = [
     ({"kafka": {"sasl": {"existingSecret": "a"}}}, "kafka.sasl.mechanism: set it"),
     (
         {"kafka": {"sasl": {**SASL, "password": "a"}}},
-        "kafka.sasl: either existingSecret or password",
+        "kafka.sasl: set either existingSecret or password",
     ),
     ({"kafka": {"tls": {"ca": {"secret": "a"}}}}, "kafka.tls.enabled: set it, or leave out"),
     (
@@ -181,7 +181,7 @@ REFUSED = [
     ({"strimzi": {"topics": {"enabled": True}}}, "strimzi.cluster: name the Kafka resource"),
     (
         {"strimzi": {"topics": {"overrides": {"notification": {"partitions": 1}}}}},
-        "strimzi.topics.overrides.notification: the configuration has no such topic, but notific",
+        "strimzi.topics.overrides.notification: the configuration has no such topic; its topics",
     ),
     *[
         ({"config": config, "resources": {"limits": {"memory": memory}}}, f": {memory} is less")
@@ -206,7 +206,7 @@ REFUSED = [
     ({"strimzi": STRIMZI_USER, "kafka": {"sasl": SASL}}, "kafka.sasl.mechanism: leave it empty"),
     (
         {"strimzi": {"cluster": "a", "user": {"enabled": True, "type": "tls"}}},
-        "kafka.tls.enabled: strimzi.user.type tls needs it",
+        "kafka.tls.enabled: set it, because strimzi.user.type tls needs it",
     ),
     ({"strimzi": {**STRIMZI_USER, "namespace": "b"}}, "strimzi.namespace: pods cannot read"),
     # Refused by the schema.

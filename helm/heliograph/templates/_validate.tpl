@@ -37,16 +37,16 @@
   {{- fail (printf "config.admin.host: probes and scrapes use the pod's address, not %s; use 0.0.0.0 or ::, and networkPolicy" $host) }}
 {{- end }}
 {{- if dig "kafka" "group_instance_id" nil $config }}
-  {{- fail "config.kafka.group_instance_id: all pods would have the same; set staticMembership.enabled" }}
+  {{- fail "config.kafka.group_instance_id: all pods would have the same ID; set staticMembership.enabled instead" }}
 {{- end }}
 {{- if dig "results" "transactional_id" nil $config }}
-  {{- fail "config.results.transactional_id: all pods would have the same; leave it out: the default is made from the group's and the pod's name" }}
+  {{- fail "config.results.transactional_id: all pods would have the same ID; leave it out, and each pod makes its own from the group's and the pod's name" }}
 {{- end }}
 {{- if and (include "heliograph.ownSchemas" .) (dig "schemas" "directory" nil $config) }}
   {{- fail "config.schemas.directory: leave it out, because ownSchemas sets it" }}
 {{- end }}
 {{- if and .Values.ownSchemas.existingConfigMap .Values.ownSchemas.inline }}
-  {{- fail "ownSchemas: either existingConfigMap or inline" }}
+  {{- fail "ownSchemas: set either existingConfigMap or inline, not both" }}
 {{- end }}
 {{- range $key, $file := .Values.files }}
   {{- $path := splitList "." $key }}
@@ -69,7 +69,7 @@
 {{- range $name, $credential := .Values.credentials }}
   {{- $place := printf "credentials.%s" $name }}
   {{- if and $credential.existingSecret $credential.inlineFiles }}
-    {{- fail (printf "%s: either existingSecret or inlineFiles" $place) }}
+    {{- fail (printf "%s: set either existingSecret or inlineFiles, not both" $place) }}
   {{- end }}
   {{- if and $credential.existingSecret (not $credential.files) }}
     {{- fail (printf "%s.files: map files to keys of the Secret %s, such as {key_file: key.p8}" $place $credential.existingSecret) }}
@@ -80,7 +80,7 @@
   {{- $files := mustMerge (pick $credential "key_file" "certificate_file")
       ($credential.files | default dict) ($credential.inlineFiles | default dict) }}
   {{- if not (or $files.key_file $files.certificate_file) }}
-    {{- fail (printf "%s: neither a key_file nor a certificate_file, in files, inlineFiles or as a path" $place) }}
+    {{- fail (printf "%s: has no key_file and no certificate_file; set one, in files, inlineFiles or as a path" $place) }}
   {{- end }}
 {{- end }}
 {{- end }}
@@ -98,7 +98,7 @@
 {{- range include "heliograph.topics" . | fromYamlArray }}{{ $names = append $names .name }}{{ end }}
 {{- range $name, $_override := $strimzi.topics.overrides }}
   {{- if not (has $name $names) }}
-    {{- fail (printf "strimzi.topics.overrides.%s: the configuration has no such topic, but %s" $name (join ", " $names)) }}
+    {{- fail (printf "strimzi.topics.overrides.%s: the configuration has no such topic; its topics are %s" $name (join ", " $names)) }}
   {{- end }}
 {{- end }}
 {{- if $strimzi.user.enabled }}
@@ -106,7 +106,7 @@
     {{- fail "kafka.sasl.mechanism: leave it empty, because strimzi.user sets it" }}
   {{- end }}
   {{- if and (eq $strimzi.user.type "tls") (not $kafka.tls.enabled) }}
-    {{- fail "kafka.tls.enabled: strimzi.user.type tls needs it" }}
+    {{- fail "kafka.tls.enabled: set it, because strimzi.user.type tls needs it" }}
   {{- end }}
   {{- if and $strimzi.namespace (ne $strimzi.namespace .Release.Namespace) }}
     {{- fail "strimzi.namespace: pods cannot read the Secret of a KafkaUser in another namespace; copy it and set kafka.sasl or kafka.tls instead of strimzi.user" }}
@@ -119,7 +119,7 @@
   {{- fail "kafka.sasl.mechanism: set it, for example to SCRAM-SHA-512" }}
 {{- end }}
 {{- if and $kafka.sasl.existingSecret $kafka.sasl.password }}
-  {{- fail "kafka.sasl: either existingSecret or password" }}
+  {{- fail "kafka.sasl: set either existingSecret or password, not both" }}
 {{- end }}
 {{- if and (not $kafka.tls.enabled) (or $kafka.tls.ca.secret $kafka.tls.client.secret) }}
   {{- fail "kafka.tls.enabled: set it, or leave out the Secrets" }}
@@ -144,11 +144,11 @@
 {{- $hpa := .Values.autoscaling.hpa }}
 {{- $keda := .Values.autoscaling.keda }}
 {{- if and $hpa.enabled $keda.enabled }}
-  {{- fail "autoscaling: either keda or hpa, two autoscalers would fight" }}
+  {{- fail "autoscaling: enable either keda or hpa, not both; two autoscalers would fight" }}
 {{- end }}
 {{- range $kind, $scaler := .Values.autoscaling }}
   {{- if and $scaler.enabled (gt (int $scaler.minReplicas) (int $scaler.maxReplicas)) }}
-    {{- fail (printf "autoscaling.%s.minReplicas: more than maxReplicas" $kind) }}
+    {{- fail (printf "autoscaling.%s.minReplicas: is more than maxReplicas; lower it" $kind) }}
   {{- end }}
 {{- end }}
 {{- if and $hpa.enabled (not $hpa.targetCPUUtilizationPercentage) (not $hpa.metrics) }}
@@ -209,6 +209,6 @@
 {{- $isDeployment := eq (include "heliograph.workloadKind" .) "Deployment" }}
 {{- $isStuck := and (eq "0" (toString $strategy.maxSurge)) (eq "0" (toString $strategy.maxUnavailable)) }}
 {{- if and $isDeployment $isStuck }}
-  {{- fail "updateStrategy: maxSurge and maxUnavailable cannot both be 0, no pod could be replaced" }}
+  {{- fail "updateStrategy: maxSurge and maxUnavailable cannot both be 0, because no pod could be replaced" }}
 {{- end }}
 {{- end }}

@@ -11,7 +11,7 @@ public struct APNsTopic: Hashable, Sendable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// Apple's environment of a device token.
+/// The APNs environment that issued a device token.
 public enum APNsEnvironment: String, Hashable, Sendable, CaseIterable {
     case production
     case sandbox
@@ -34,16 +34,18 @@ public enum PushType: String, Hashable, Sendable, CaseIterable {
 
 /// The value of `apns-priority`.
 public enum Priority: Int, Hashable, Sendable, CaseIterable {
-    /// Send at once.
+    /// Deliver at once.
     case immediate = 10
-    /// By the device's power state.
+    /// Deliver when the device's power state allows.
     case powerAware = 5
-    /// Power above everything; never wakes the device.
+    /// Save power above all else; never wakes the device.
     case lowest = 1
 }
 
-/// The value of `apns-collapse-id`: 1 to 64 **bytes** of UTF-8, without a space at either end, which
-/// no header's value may have (RFC 9113, 8.2.1).
+/// The value of `apns-collapse-id`.
+///
+/// 1 to 64 **bytes** of UTF-8. It neither starts nor ends with a space, because no header value may
+/// (RFC 9113, 8.2.1).
 public struct CollapseID: Hashable, Sendable {
     public let text: String
 

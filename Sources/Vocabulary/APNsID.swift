@@ -11,7 +11,7 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
-    /// A random UUID, version 4 (RFC 9562, 5.4), of 122 of these bits.
+    /// Makes a random UUID, version 4 (RFC 9562, 5.4), from 122 of these 128 bits.
     public init(randomBits high: UInt64, _ low: UInt64) {
         self.init(
             high: high & ~0xF000 | 0x4000,
@@ -21,8 +21,8 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the canonical form.
     ///
-    /// APNs answers in upper case from time to time, so both cases are read here; the event's
-    /// schema is what insists on lower case.
+    /// Accepts both cases, because APNs sometimes answers in upper case. The event schema enforces
+    /// lower case.
     public init?(_ text: String) {
         self.init(utf8: text.utf8.span)
     }
@@ -49,9 +49,10 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
 
     /// Derives a name-based UUID, version 5 (RFC 9562, 5.5).
     ///
-    /// The name is the event's `id`, a zero byte (which cannot end an `id` ambiguously, because a
-    /// device token has none) and the device token in lower case; the namespace is Heliograph's
-    /// own. Equal events therefore carry equal identifiers over retries, restarts and members.
+    /// The hashed name is the event's `id`, a zero byte and the device token in lower case. The
+    /// zero byte keeps names unambiguous, because a device token contains none. The namespace is
+    /// Heliograph's own. Equal events get equal identifiers across retries, restarts and group
+    /// members.
     public init(eventID: borrowing EventID, deviceToken: borrowing DeviceToken) {
         var hash = SHA1()
         hash.update(Self.namespace.high)
@@ -62,10 +63,10 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
         self.init(version5: hash.finish())
     }
 
-    /// Derives the name-based UUID of a broadcast, as that of a notification.
+    /// Derives the name-based UUID of a broadcast.
     ///
-    /// The name is the event's `id`, a zero byte, the channel ID, whose case matters, and a zero
-    /// byte, with which no name of a notification ends.
+    /// The hashed name is the event's `id`, a zero byte, the channel ID in its original case, and a
+    /// zero byte. No notification's name ends with a zero byte, so the two kinds never collide.
     public init(eventID: EventID, channel: ChannelID) {
         var hash = SHA1()
         hash.update(Self.namespace.high)
@@ -84,7 +85,7 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
         self.low = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
     }
 
-    /// UUIDv5 of the DNS namespace and "heliograph"; fixed for ever.
+    /// UUIDv5 of the DNS namespace and "heliograph"; must never change.
     private static let namespace = APNsID(
         high: 0xd9ae_74db_b68b_5b93,
         low: 0xbb24_1928_e70a_c805
@@ -106,7 +107,7 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
     public func appendUTF8(to text: inout [UInt8]) {
         text.append(addingCapacity: Self.textByteCount) { room in
             unsafe room.withUnsafeMutableBufferPointer { buffer, count in
-                // SAFETY: the room is for as many bytes.
+                // SAFETY: the buffer has room for that many bytes.
                 unsafe writeUTF8(to: UnsafeMutableRawBufferPointer(buffer))
                 count = Self.textByteCount
             }
@@ -115,10 +116,10 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
 
     static let textByteCount = 36
 
-    /// Writes the canonical form to the beginning of `bytes`, which are 36 at least.
+    /// Writes the canonical form to the start of `bytes`, which must hold at least 36.
     func writeUTF8(to bytes: UnsafeMutableRawBufferPointer) {
         let middle = (Self.digits(of: high & 0xFFFF_FFFF), Self.digits(of: low >> 32))
-        // Eight digits at a time; the next group covers those that do not belong.
+        // Writes eight digits at a time; the next group overwrites the extra ones.
         unsafe Self.write(Self.digits(of: high >> 32), to: bytes, at: 0)
         unsafe Self.write(middle.0, to: bytes, at: 9)
         unsafe Self.write(middle.0 << 32, to: bytes, at: 14)
@@ -133,8 +134,8 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
 
     /// The eight hexadecimal digits of 32 bits, the first in the highest byte.
     ///
-    /// All at once: the nibbles are spread over the bytes, and those above 9 are moved from behind
-    /// "9" to "a".
+    /// Computes all eight at once: spreads the nibbles over the bytes, then moves values above 9
+    /// from the code points after "9" to "a".
     private static func digits(of word: UInt64) -> UInt64 {
         var nibbles = (word << 16 | word) & 0x0000_FFFF_0000_FFFF
         nibbles = (nibbles << 8 | nibbles) & 0x00FF_00FF_00FF_00FF
@@ -161,13 +162,13 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// SHA-1 (FIPS 180-4), for name-based UUIDs only: it guards nothing here.
+/// SHA-1 (FIPS 180-4), used only for name-based UUIDs, never for security.
 ///
-/// A version 5 UUID is defined by this function, and one is made for every event.
+/// RFC 9562 defines version 5 UUIDs by SHA-1. The service computes one per event.
 struct SHA1 {
     private var message = hg_sha1()
 
-    /// The CPU is asked once.
+    /// Detected once: asking the CPU is slow.
     private static let fastestWay = hg_sha1_fastest_way()
 
     init() {
@@ -185,7 +186,7 @@ struct SHA1 {
         unsafe hg_sha1_append(&message, &byte, 1)
     }
 
-    /// Hashes the eight bytes of a word, the highest first.
+    /// Hashes the eight bytes of a word, most significant first.
     mutating func update(_ word: UInt64) {
         var word = word.bigEndian
         unsafe withUnsafeBytes(of: &word) { bytes in
@@ -197,7 +198,7 @@ struct SHA1 {
         }
     }
 
-    /// Hashes the bytes with A-Z as a-z.
+    /// Hashes the bytes, with A-Z converted to a-z.
     mutating func updateLowercased(_ bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe hg_sha1_append_lowercased(&message, bytes.baseAddress, bytes.count)
@@ -206,7 +207,7 @@ struct SHA1 {
 
     /// The digest as five big-endian words.
     ///
-    /// The value must not be used afterwards.
+    /// Do not use the value afterwards.
     mutating func finish() -> (UInt32, UInt32, UInt32, UInt32, UInt32) {
         unsafe hg_sha1_end(&message)
         return message.state

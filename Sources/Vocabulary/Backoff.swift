@@ -1,6 +1,6 @@
-/// How long to wait after failures in a row: twice as long after each, up to a longest wait.
+/// Exponential backoff: the wait doubles after each consecutive failure, up to a limit.
 public struct Backoff: Hashable, Sendable {
-    /// After one failure.
+    /// The wait after one failure.
     public let first: Duration
     public let longest: Duration
 
@@ -10,7 +10,7 @@ public struct Backoff: Hashable, Sendable {
         self.longest = longest
     }
 
-    /// The longest wait after so many failures in a row, at least one.
+    /// The longest wait after `count` consecutive failures; `count` is at least 1.
     public func ceiling(afterFailures count: Int) -> Duration {
         precondition(count >= 1, "nothing has failed")
         var ceiling = first
@@ -22,8 +22,9 @@ public struct Backoff: Hashable, Sendable {
         return min(ceiling, longest)
     }
 
-    /// A wait out of the upper half of that, so that those who failed together do not come back
-    /// together.
+    /// A random wait between half the ceiling and the ceiling.
+    ///
+    /// The jitter keeps clients that failed together from retrying together.
     public func wait(
         afterFailures count: Int,
         using random: inout some RandomNumberGenerator

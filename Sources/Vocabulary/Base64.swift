@@ -1,4 +1,4 @@
-/// Base64 in the form that encoders make (RFC 4648, 3.5): no two texts mean the same bytes.
+/// Base64 in its canonical form (RFC 4648, 3.5): each byte sequence has exactly one text.
 public enum Base64: Sendable {
     /// Padded to a multiple of four characters (section 4).
     case standard
@@ -21,7 +21,7 @@ public enum Base64: Sendable {
         }
     }
 
-    /// The bytes that a text stands for; nil for a text that no encoder makes.
+    /// The decoded bytes; nil if the text is not canonical Base64.
     public func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.dropFirst(digits.count)
@@ -44,7 +44,7 @@ public enum Base64: Sendable {
         return group == 0 ? bytes : nil
     }
 
-    /// Whether a byte is of the alphabet; padding is not.
+    /// Whether a byte is in the alphabet; padding is not.
     public func isDigit(_ byte: UInt8) -> Bool { value(of: byte) != nil }
 
     private func digit(_ value: UInt8) -> UInt8 {

@@ -1,14 +1,15 @@
-/// The value of `apns-channel-id`: Base64 that APNs made, of no fixed size.
+/// The value of `apns-channel-id`: Base64 of no fixed size, assigned by APNs.
 ///
-/// Unlike a device token it is not a credential: every device that subscribes to the channel gets
-/// it.
+/// Unlike a device token, it is not a credential: every device that subscribes to the channel
+/// receives it.
 public struct ChannelID: Hashable, Sendable {
     public let base64: String
 
-    /// Far above what APNs makes, far below what a request's header fields may have (8000 bytes).
+    /// Well above what APNs assigns, and well below the 8000 bytes of header fields a request may
+    /// have.
     public static let maxByteCount = 512
 
-    /// - Returns: nil unless `text` is Base64, plain or for URLs, of 1 to `maxByteCount` bytes.
+    /// - Returns: nil unless `text` is 1 to `maxByteCount` bytes of Base64, standard or URL-safe.
     public init?(_ text: String) {
         let bytes = text.utf8
         guard (1...Self.maxByteCount).contains(bytes.count) else { return nil }

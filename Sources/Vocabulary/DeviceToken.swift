@@ -1,17 +1,18 @@
-/// A device token: hexadecimal, of even length, of no fixed size (APNs promises none).
+/// A device token: an even number of hexadecimal digits.
 ///
-/// Upper and lower case are the same device. Wherever a token is a key, or part of one, stand its
-/// `canonicalDigits`; two spellings are two values here.
+/// APNs promises no fixed size. Upper and lower case name the same device, but compare as different
+/// here: use `canonicalDigits` wherever a token is a key or part of one.
 ///
-/// It is a credential: never log it, never use it as a metric label. Printing one does not show it.
-/// Up to 64 digits, as devices have them (Live Activities have more), need no memory of their own.
+/// A token is a credential: never log it or use it as a metric label. Printing one does not reveal
+/// it. Up to 64 digits, the length of a device's token, are stored inline. Live Activity tokens are
+/// longer and allocate.
 public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     private let digits: InlineText<64>
 
-    /// As many digits as a request to APNs has room for, and so as many as an event's token has.
+    /// The longest token that a request to APNs, and therefore an event, can carry, in digits.
     ///
-    /// Apple: make no assumption about the size. APNs takes 8000 octets of header fields, 32 for each
-    /// field among them, and all but the token have 1341 at most.
+    /// Apple says not to assume a size. APNs accepts 8000 bytes of header fields, counting 32 bytes
+    /// of overhead per field; all fields except the token take at most 1341.
     public static let maxDigitCount = 6600
 
     /// - Returns: nil unless `text` is a non-empty, even number of hexadecimal digits.
@@ -21,28 +22,28 @@ public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomRe
         self.init(checked: bytes)
     }
 
-    /// Digits that are known to be hexadecimal, of a number that is even and not zero.
+    /// Takes digits already known to be hexadecimal, of an even number greater than zero.
     public init(checked bytes: Span<UInt8>) {
         assert(Self.isToken(bytes), "no device token")
         digits = InlineText(bytes)
     }
 
-    /// Made for each caller.
+    /// The digits as a string, allocated on each call.
     public var hexadecimal: String { digits.string }
 
-    /// In lower case, in ASCII.
+    /// The digits in lower case, as ASCII.
     public var canonicalDigits: [UInt8] {
         withDigits { digits in digits.indices.map { Self.canonical(digits[$0]) } }
     }
 
-    /// A hexadecimal digit in lower case: those from 0 to 9 have the bit already.
+    /// A hexadecimal digit in lower case; the digits 0 to 9 already have that bit set.
     @inline(__always)
     public static func canonical(_ digit: UInt8) -> UInt8 { digit | 0x20 }
 
-    /// Half as many are the token's bytes.
+    /// The number of hexadecimal digits: twice the number of bytes.
     public var digitCount: Int { digits.byteCount }
 
-    /// Gives access to the digits' characters.
+    /// Calls `body` with the digits as ASCII.
     @inline(__always)
     public func withDigits<Value>(_ body: (Span<UInt8>) -> Value) -> Value { digits.withUTF8(body) }
 
@@ -50,7 +51,7 @@ public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomRe
 
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Looks at all bytes, because a loop that cannot end early is one over vectors.
+    /// Checks every byte without an early exit, so that the compiler vectorises the loop.
     private static func isToken(_ bytes: Span<UInt8>) -> Bool {
         var areDigits = true
         for index in bytes.indices {

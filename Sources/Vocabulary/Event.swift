@@ -12,20 +12,19 @@ public struct Event: Hashable, Sendable {
     /// The recipient.
     public enum Target: Hashable, Sendable {
         case device(DeviceToken)
-        /// Every device that subscribes to the channel of the app, whose bundle ID the destination
-        /// is.
+        /// Every device that subscribes to the channel; the destination is the app's bundle ID.
         case channel(ChannelID)
     }
 
-    // In an order that leaves few gaps: tens of thousands are in memory at a time.
+    // Ordered to minimise padding: tens of thousands are in memory at a time.
     public var id: EventID
     public var target: Target
     public var destination: Destination
-    /// The payload's bytes, sent as they stand.
+    /// The payload's bytes, sent unchanged.
     public var payload: Range<Int>
     public var collapseID: CollapseID?
     public var apnsID: APNsID
-    /// What `schemas.payload: warn` found; the event is sent anyway.
+    /// What `schemas.payload: warn` reported; the event is sent anyway.
     public var warnings: [Violation]
     /// Epoch seconds, or 0 for one attempt without storage; nil: the header is not sent.
     public var expiration: Int64?
@@ -36,14 +35,14 @@ public struct Event: Hashable, Sendable {
     public var priority: Priority?
     /// When the app last reported this token.
     public var tokenRegisteredAt: Timestamp?
-    /// Start of the end-to-end latency; nil: the record's timestamp.
+    /// When the end-to-end latency starts; nil: the record's timestamp.
     public var occurredAt: Timestamp?
     /// The `metadata` object's bytes.
     public var metadata: Range<Int>?
 }
 
-// Outside of the type, so that it keeps its memberwise initialiser: an event that is put together
-// field by field is copied once more.
+// In an extension, which keeps the memberwise initialiser: an event assembled field by field costs
+// one more copy.
 extension Event {
     public init(
         id: EventID,
@@ -79,10 +78,11 @@ extension Event {
         )
     }
 
-    /// A broadcast to an app's channel; always of push type `liveactivity`.
+    /// Makes a broadcast to an app's channel; its push type is always `liveactivity`.
     ///
-    /// `expiration` is what APNs requires: epoch seconds, or 0 for a channel without storage.
-    /// `requestID` is sent as `apns-request-id`; nil: derived as the `apns-id` of a notification.
+    /// APNs requires an `expiration`: epoch seconds, or 0 for a channel without storage.
+    /// `requestID` is sent as `apns-request-id`; nil: derived in the same way as a notification's
+    /// `apns-id`.
     public init(
         id: EventID,
         channel: ChannelID,
@@ -116,21 +116,21 @@ extension Event {
         Self.isOver(expiration, at: timestamp)
     }
 
-    /// Whether such an expiration has passed.
+    /// Whether this expiration has passed.
     ///
-    /// 0 is not a time: it asks for one attempt without storage.
+    /// 0 is not a time: it requests one attempt without storage.
     @inline(__always)
     public static func isOver(_ expiration: Int64?, at timestamp: Timestamp) -> Bool {
         guard let expiration, expiration != 0 else { return false }
         return expiration <= timestamp.seconds
     }
 
-    /// Nil for a broadcast.
+    /// The recipient's device token; nil for a broadcast.
     public var deviceToken: DeviceToken? {
         if case .device(let token) = target { token } else { nil }
     }
 
-    /// Of a broadcast.
+    /// The channel of a broadcast; nil for a notification.
     public var channel: ChannelID? {
         if case .channel(let channel) = target { channel } else { nil }
     }
@@ -140,7 +140,7 @@ extension Event {
     }
 }
 
-/// A record that is not a valid event, with whatever of it could be read.
+/// A record that is not a valid event, with the fields that could be read.
 public struct InvalidEvent: Hashable, Sendable {
     public var reason: LocalReason
     public var violations: [Violation]
@@ -152,7 +152,8 @@ public struct InvalidEvent: Hashable, Sendable {
     public var environment: APNsEnvironment?
     public var apnsID: APNsID?
     public var occurredAt: Timestamp?
-    /// The `metadata` object's bytes in the record's `eventBytes`, when it is a valid one.
+    /// The range of the `metadata` object in the record's `eventBytes`; nil if it is missing or
+    /// invalid.
     public var metadata: Range<Int>?
 
     public init(reason: LocalReason, violations: [Violation]) {
@@ -167,16 +168,16 @@ public enum DecodedRecord: Hashable, Sendable {
     case invalid(InvalidEvent)
     /// A valid event whose record names a schema that has to be fetched first.
     case awaitingSchema(Event, SchemaReference)
-    /// No JSON; the schema that the record names says what it is instead, and has to be fetched
-    /// first.
+    /// Not JSON; the schema that the record names, which must be fetched first, decides how to
+    /// report it.
     case unreadable(InvalidEvent, SchemaReference)
     /// A null value: no event, skipped and counted.
     case tombstone
 }
 
-/// The `id` of an event, which its producer chose.
+/// The `id` of an event, chosen by its producer.
 ///
-/// Up to 40 bytes, as UUIDs and most others have them, need no memory of their own.
+/// Up to 40 bytes, enough for a UUID and most other schemes, are stored inline.
 public struct EventID: Hashable, Sendable {
     private let text: InlineText<40>
 
@@ -184,18 +185,18 @@ public struct EventID: Hashable, Sendable {
         self.init(utf8: text.utf8.span)
     }
 
-    /// Takes bytes that are known to be UTF-8.
+    /// Takes bytes already known to be UTF-8.
     public init(utf8: Span<UInt8>) {
         text = InlineText(utf8)
     }
 
-    /// Gives access to the text's bytes.
+    /// Calls `body` with the text's bytes.
     @inline(__always)
     public func withUTF8<Value>(_ body: (Span<UInt8>) -> Value) -> Value { text.withUTF8(body) }
 }
 
 extension EventID: CustomStringConvertible, ExpressibleByStringInterpolation {
-    /// Made for each caller.
+    /// The text, allocated on each call.
     public var description: String { text.string }
 
     public init(stringLiteral text: String) { self.init(text) }

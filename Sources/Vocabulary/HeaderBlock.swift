@@ -1,22 +1,22 @@
 /// HTTP header fields, in order, in one reusable buffer.
 ///
-/// Names are in lower case (RFC 9113, 8.2). Nothing is allocated while a block is refilled within
-/// the capacity it once had.
+/// Names are in lower case (RFC 9113, 8.2). Refilling a block within its existing capacity
+/// allocates nothing.
 public struct HeaderBlock: Hashable, Sendable {
-    /// How a field may be written to the peer's HPACK table (RFC 7541, 6.2).
+    /// How HPACK may encode a field (RFC 7541, 6.2).
     public enum Indexing: UInt8, Hashable, Sendable, BitwiseCopyable {
-        /// Literal with incremental indexing: the same value comes again.
+        /// Literal with incremental indexing: the same value is likely to be sent again.
         case indexed
-        /// The first time on a connection indexed, for the sake of the name; then the name's
-        /// index and a literal value without indexing.
+        /// Indexed once per connection, to put the name into the table; later as an indexed name
+        /// with a literal value that is not indexed.
         case nameIndexedOnce
-        /// Literal never indexed: secret, or never the same twice.
+        /// Literal never indexed: the value is secret or never repeats.
         case neverIndexed
     }
 
-    /// Where a field is in the block's bytes; the value follows its name.
+    /// A field's position in the block's bytes; the value follows the name.
     ///
-    /// Small, because every request's are copied.
+    /// Kept small, because it is copied for every request.
     public struct Field: Hashable, Sendable, BitwiseCopyable {
         private let start: UInt32
         private let middle: UInt32
@@ -44,14 +44,14 @@ public struct HeaderBlock: Hashable, Sendable {
         fields.removeAll(keepingCapacity: true)
     }
 
-    /// Replaces what is in the block by another's fields, within the capacity that it has.
+    /// Replaces the contents with another block's fields, reusing the existing capacity.
     public mutating func replaceAll(with other: HeaderBlock) {
         removeAll()
         bytes.append(contentsOf: other.bytes)
         fields.append(contentsOf: other.fields)
     }
 
-    /// Makes room for fields and for bytes of their names and values.
+    /// Reserves capacity for a number of fields and for the bytes of their names and values.
     public mutating func reserveCapacity(fieldCount: Int, byteCount: Int) {
         fields.reserveCapacity(fieldCount)
         bytes.reserveCapacity(byteCount)
@@ -61,7 +61,7 @@ public struct HeaderBlock: Hashable, Sendable {
         append(name.utf8.span, value.utf8.span, indexing: indexing)
     }
 
-    /// Appends a field as it came, or as somebody else keeps it.
+    /// Appends a field given as bytes.
     public mutating func append(
         _ name: Span<UInt8>,
         _ value: Span<UInt8>,
@@ -70,7 +70,7 @@ public struct HeaderBlock: Hashable, Sendable {
         append(name, "".utf8.span, value, indexing)
     }
 
-    /// Appends a field whose value is of two parts.
+    /// Appends a field whose value is the concatenation of two parts.
     public mutating func append(
         _ name: String,
         _ valueStart: String,
@@ -80,7 +80,7 @@ public struct HeaderBlock: Hashable, Sendable {
         append(name.utf8.span, valueStart.utf8.span, valueEnd.utf8.span, indexing)
     }
 
-    /// Appends a field whose value is of two parts.
+    /// Appends a field whose value is the concatenation of two parts.
     public mutating func append(
         _ name: String,
         _ valueStart: String,
@@ -90,7 +90,7 @@ public struct HeaderBlock: Hashable, Sendable {
         append(name.utf8.span, valueStart.utf8.span, valueEnd.span, indexing)
     }
 
-    /// Appends a field whose value `write` puts behind the bytes it is given.
+    /// Appends a field whose value `write` appends to the buffer it is given.
     public mutating func append(
         _ name: String,
         indexing: Indexing,
@@ -105,27 +105,27 @@ public struct HeaderBlock: Hashable, Sendable {
         )
     }
 
-    /// Removes the field of that number and all behind it.
+    /// Removes the field at an index and all fields after it.
     public mutating func removeFields(from number: Int) {
         guard number < fields.count else { return }
         bytes.removeLast(bytes.count - fields[number].name.lowerBound)
         fields.removeLast(fields.count - number)
     }
 
-    /// Writes over the last bytes of a field's value.
+    /// Overwrites the last bytes of a field's value with a device token.
     public mutating func overwriteValueEnd(ofField number: Int, with token: DeviceToken) {
         token.withDigits { digits in
             unsafe withValueEnd(ofField: number, byteCount: digits.count) { room in
                 guard let target = room.baseAddress else { return }
-                // SAFETY: the room is as long as the token.
+                // SAFETY: the buffer is as long as the token.
                 unsafe Self.copy(digits, to: target)
             }
         }
     }
 
-    /// Writes over the last bytes of a field's value, as `id` is written.
+    /// Overwrites the last 36 bytes of a field's value with the text of `id`.
     public mutating func overwriteValueEnd(ofField number: Int, with id: APNsID) {
-        // SAFETY: the room is as long as an identifier.
+        // SAFETY: the buffer is as long as an identifier's text.
         unsafe withValueEnd(ofField: number, byteCount: APNsID.textByteCount) {
             unsafe id.writeUTF8(to: $0)
         }
@@ -144,7 +144,7 @@ public struct HeaderBlock: Hashable, Sendable {
         }
     }
 
-    /// The bytes of the first field of that name.
+    /// The value of the first field with this name, as bytes.
     public func value(of name: String) -> ArraySlice<UInt8>? {
         for field in fields where bytes[field.name].elementsEqual(name.utf8) {
             return bytes[field.value]
@@ -152,7 +152,7 @@ public struct HeaderBlock: Hashable, Sendable {
         return nil
     }
 
-    /// The text of the first field of that name.
+    /// The value of the first field with this name, as text.
     public func text(of name: String) -> String? {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -170,7 +170,7 @@ public struct HeaderBlock: Hashable, Sendable {
         bytes.append(addingCapacity: byteCount) { room in
             unsafe room.withUnsafeMutableBufferPointer { buffer, count in
                 guard let room = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
-                // SAFETY: the room is for all three.
+                // SAFETY: the buffer has room for all three.
                 unsafe Self.copy(name, to: room)
                 unsafe Self.copy(valueStart, to: room + name.count)
                 unsafe Self.copy(valueEnd, to: room + (byteCount - valueEnd.count))
@@ -192,7 +192,7 @@ public struct HeaderBlock: Hashable, Sendable {
 }
 
 extension [UInt8] {
-    /// Appends the text in UTF-8; as a span, which is copied at once.
+    /// Appends the text as UTF-8; copying a span is one memory copy.
     public mutating func append(text: String) {
         let text = text.utf8.span
         unsafe text.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }

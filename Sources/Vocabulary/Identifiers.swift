@@ -1,8 +1,8 @@
-/// One event in the engine: a slot, and how often the slot was used before.
+/// Identifies one event in the engine: a slot, and how many times the slot was reused.
 ///
-/// A late answer for an event that has left carries an old generation and is dropped.
+/// A late answer for an event that has left the engine carries an old generation and is dropped.
 public struct DeliveryID: Hashable, Comparable, Sendable {
-    // Stored apart: the parts are read all the time, and a getter of another module is a call.
+    // Stored separately: both are read often, and a getter in another module costs a call.
     public let slot: UInt32
     public let generation: UInt32
 

@@ -1,12 +1,12 @@
-/// A text of few bytes, which needs no memory of its own up to a capacity.
+/// A short text, stored inline up to a capacity.
 ///
-/// For what every event has: tens of thousands are in memory at a time, and each text would be an
-/// allocation. `capacity`: in bytes of UTF-8, 255 at most.
+/// Used for fields that every event has: tens of thousands of events are in memory at a time, and
+/// each text would otherwise be an allocation. `capacity` is in bytes of UTF-8, at most 255.
 struct InlineText<let capacity: Int>: Sendable {
-    /// Zeros from `shortCount` on.
+    /// The bytes, with zeros after the first `shortCount`.
     private var short = InlineArray<capacity, UInt8>(repeating: 0)
     private let shortCount: UInt8
-    /// All bytes, where there are more than `short` has room for.
+    /// All bytes, if they do not fit into `short`.
     private let long: [UInt8]?
 
     init(_ utf8: Span<UInt8>) {
@@ -15,7 +15,7 @@ struct InlineText<let capacity: Int>: Sendable {
             long = unsafe utf8.withUnsafeBufferPointer { unsafe Array($0) }
             return
         }
-        // SAFETY: there is room for `capacity` bytes, and there are not more.
+        // SAFETY: the buffer has `capacity` bytes, and the guard above limits the text to them.
         unsafe withUnsafeMutableBytes(of: &short) { room in
             unsafe utf8.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
         }
@@ -25,14 +25,14 @@ struct InlineText<let capacity: Int>: Sendable {
 
     var byteCount: Int { long?.count ?? Int(shortCount) }
 
-    /// Gives access to the bytes.
+    /// Calls `body` with the bytes.
     @inline(__always)
     func withUTF8<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
         if let long { return body(long.span) }
         return body(short.span.extracting(0..<Int(shortCount)))
     }
 
-    /// Made for each caller.
+    /// The text, allocated on each call.
     var string: String {
         withUTF8 { utf8 in
             unsafe utf8.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
@@ -40,7 +40,7 @@ struct InlineText<let capacity: Int>: Sendable {
     }
 }
 
-/// Byte for byte: one letter that is written in two ways is two.
+/// Compares bytes: canonically equivalent Unicode texts are different.
 extension InlineText: Hashable {
     static func == (left: InlineText, right: InlineText) -> Bool {
         left.withUTF8 { left in

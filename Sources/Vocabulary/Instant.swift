@@ -1,7 +1,7 @@
 /// A point on the monotonic clock, in nanoseconds since an arbitrary origin.
 ///
-/// `ContinuousClock.Instant` cannot be made at a chosen value, so tests and the simulator could
-/// not replay it. Instants of two processes cannot be compared.
+/// A `ContinuousClock.Instant` cannot be created with a chosen value, so tests and the simulator
+/// could not replay it. Instants of different processes cannot be compared.
 public struct Instant: Hashable, Comparable, Sendable {
     public var nanoseconds: Int64
 
@@ -23,16 +23,16 @@ public struct Instant: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// The whole duration in nanoseconds, saturated at 292 years.
+    /// The whole duration in nanoseconds, clamped to ±292 years.
     ///
-    /// One division; `components` takes several.
+    /// Takes one division; `components` takes several.
     public var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
     /// The whole duration in milliseconds, rounded down.
     public var milliseconds: Int64 { nanoseconds / 1_000_000 }
 }
 
-/// A point on the wall clock, in milliseconds since 1970-01-01 UTC, as Kafka and APNs count it.
+/// A point on the wall clock, in milliseconds since 1970-01-01 UTC, the unit of Kafka and APNs.
 public struct Timestamp: Hashable, Comparable, Sendable {
     public var milliseconds: Int64
 
@@ -45,10 +45,10 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
     }
 
-    /// How long an event took up to this moment, in milliseconds.
+    /// The time from `start` to this timestamp, in milliseconds.
     ///
-    /// Its start is the producer's time, whose clock is not ours: it is never negative, and 30 days
-    /// at most, so that one wrong clock does not outweigh all other events.
+    /// `start` comes from the producer's clock, which may differ from ours. The result is clamped
+    /// to 0 through 30 days, so that one wrong clock does not outweigh all other events.
     public func latency(since start: Timestamp) -> Int64 {
         guard start < self else { return 0 }
         let (latency, overflow) = milliseconds.subtractingReportingOverflow(start.milliseconds)
@@ -62,10 +62,10 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     }
 }
 
-/// The same moment on both clocks, as read once per turn of a shard's loop.
+/// The current time on both clocks, read once per turn of a shard's loop.
 ///
-/// Waiting is measured on `instant`; only what others can see (expiration, outcome times) uses
-/// `timestamp`, so a jump of the wall clock fires no timer.
+/// Waits are measured on `instant`. `timestamp` is only for what others can see, such as
+/// expirations and outcome times, so a jump of the wall clock fires no timer.
 public struct Moment: Hashable, Sendable {
     public var instant: Instant
     public var timestamp: Timestamp

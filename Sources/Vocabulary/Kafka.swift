@@ -45,9 +45,10 @@ public struct Offset: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var description: String { "\(rawValue)" }
 }
 
-/// A partition as a small dense number, so that the hot path indexes arrays and hashes no names.
+/// A partition as a small dense number, so that the hot path indexes arrays instead of hashing
+/// names.
 ///
-/// Made by `PartitionTable`; means something only together with the table that made it.
+/// Assigned by a `PartitionTable`, and only meaningful with that table.
 public struct PartitionID: Hashable, Comparable, Sendable {
     public let index: Int
 
@@ -60,14 +61,14 @@ public struct PartitionID: Hashable, Comparable, Sendable {
     }
 }
 
-/// Every partition a shard has ever been assigned, numbered in order of first sight.
+/// Every partition a shard has ever been assigned, numbered in order of first assignment.
 public struct PartitionTable: Sendable {
     public private(set) var partitions: [TopicPartition] = []
     private var identifiers: [TopicPartition: PartitionID] = [:]
 
     public init() {}
 
-    /// The partition's number; a new one at first sight.
+    /// The partition's number; assigns one if the partition is new.
     public mutating func intern(_ partition: TopicPartition) -> PartitionID {
         if let known = identifiers[partition] { return known }
         let id = PartitionID(index: partitions.count)

@@ -1,7 +1,8 @@
-/// Which records an outcome consists of, next to the outcome itself.
+/// Which records are published for an outcome, in addition to the outcome itself.
 extension OutcomeKind {
-    /// The token-status record's `status`; nil unless APNs spoke of the token itself: 410,
-    /// `BadDeviceToken` or `DeviceTokenNotForTopic`.
+    /// The token-status record's `status`; nil unless APNs' answer is about the token itself.
+    ///
+    /// Those answers are 410, `BadDeviceToken` and `DeviceTokenNotForTopic`.
     public func tokenStatus(_ reason: Reason?) -> String? {
         switch (self, reason) {
         case (.unregistered, _): "unregistered"
@@ -11,7 +12,7 @@ extension OutcomeKind {
         }
     }
 
-    /// Nobody got the notification, and the event itself is worth keeping.
+    /// Whether nobody got the notification and the event is worth keeping.
     public var isDeadLetter: Bool {
         switch self {
         case .invalid, .undeliverable: true
@@ -21,11 +22,11 @@ extension OutcomeKind {
 }
 
 extension Outcome {
-    /// It says something about the device token: a token-status record goes out with it.
+    /// Whether the outcome says something about the device token, and needs a token-status record.
     ///
-    /// So it is only if APNs spoke of the token itself, and only if token, APNs topic and
-    /// environment, which make the record's key, are known. An accepted notification says nothing
-    /// that a cleanup consumer acts on, unless the token was known as dead.
+    /// True only if APNs' answer is about the token itself, and if token, APNs topic and
+    /// environment, which form the record's key, are known. A cleanup consumer does not need
+    /// accepted notifications, except those whose token was recorded as dead.
     public var concernsToken: Bool {
         (tokenStatus != nil || isTokenReadmitted) && subject.deviceToken != nil
             && subject.topic != nil

@@ -4,17 +4,17 @@ public enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
     case accepted
     /// APNs answered 410.
     case unregistered
-    /// Any other final answer of APNs.
+    /// Any other final answer from APNs.
     case rejected
-    /// Fails the schema or a local APNs rule; never sent.
+    /// Violates the schema or a local APNs rule; never sent.
     case invalid
     /// `expiration` had passed.
     case expired
     /// The token is known to be dead; not sent.
     case suppressed
-    /// The same notification is being sent, or was accepted; not sent again.
+    /// The same notification is in flight or was already accepted; not sent again.
     case duplicate
-    /// Attempts, time or credential exhausted.
+    /// No attempts or time left, or no usable credential.
     case undeliverable
 }
 
@@ -24,34 +24,34 @@ public enum TokenAction: String, Hashable, Sendable, CaseIterable {
     case remove
     case checkEnvironment = "check_environment"
     case checkTopic = "check_topic"
-    /// Too many tokens failed at once to believe it.
+    /// Too many tokens failed at once for the answers to be credible.
     case hold
 }
 
-/// The subject of an outcome: what could be read of the event, and what was sent.
+/// What an outcome is about: the fields that could be read from the event, and what was sent.
 public struct OutcomeSubject: Hashable, Sendable {
     public var eventID: EventID?
     public var apnsID: APNsID?
     public var deviceToken: DeviceToken?
-    /// Of a broadcast, instead of token and topic.
+    /// The channel of a broadcast, which has no token and topic.
     public var channel: ChannelID?
     public var topic: APNsTopic?
     public var pushType: PushType?
     public var environment: APNsEnvironment?
-    /// The `metadata` object's bytes in the record's `eventBytes`.
+    /// The range of the `metadata` object in the record's `eventBytes`.
     public var metadata: Range<Int>?
-    /// Start of the end-to-end latency.
+    /// When the end-to-end latency starts.
     public var occurredAt: Timestamp?
 }
 
-// Outside of the type for the same reason as those of `Outcome`.
+// In an extension for the same reason as the initialisers of `Outcome`.
 extension OutcomeSubject {
-    /// Of an event whose other fields are unknown; nil: not even its ID.
+    /// The subject of an event of which at most the ID is known.
     public init(ofEvent id: EventID?) {
         self.init(eventID: id)
     }
 
-    /// Of an event; with the topic, if it is for a device.
+    /// The subject of an event; the topic is left out for a broadcast.
     fileprivate init(
         of event: borrowing Event,
         topic: APNsTopic,
@@ -71,7 +71,7 @@ extension OutcomeSubject {
     }
 }
 
-/// The one terminal result of an event.
+/// The single final result of an event.
 public struct Outcome: Hashable, Sendable {
     public enum Decider: String, Hashable, Sendable {
         case apns
@@ -79,7 +79,7 @@ public struct Outcome: Hashable, Sendable {
     }
 
     public var kind: OutcomeKind
-    /// Nil only for `accepted`.
+    /// Nil only if `kind` is `accepted`.
     public var reason: Reason?
     public var decidedBy: Decider
     public var tokenAction: TokenAction
@@ -87,22 +87,22 @@ public struct Outcome: Hashable, Sendable {
     /// The credential's name in the configuration.
     public var credential: String?
     public var httpStatus: Int?
-    /// From the sandbox only.
+    /// Sent by the APNs sandbox only.
     public var apnsUniqueID: String?
     public var unregisteredAt: Timestamp?
-    /// Accepted though the token was known as dead: its token-status record is taken back.
+    /// The token was recorded as dead, but APNs accepted it: its token-status record is withdrawn.
     public var isTokenReadmitted: Bool
     public var violations: [Violation]
-    /// Streams opened for the event.
+    /// The number of streams opened for the event.
     public var attempts: Int
     public var receivedAt: Timestamp
     public var completedAt: Timestamp
 }
 
-// Outside of the type, so that it keeps its memberwise initialiser: an outcome that is put together
-// field by field is copied once more.
+// In an extension, which keeps the memberwise initialiser: an outcome assembled field by field
+// costs one more copy.
 extension Outcome {
-    /// Of an event, which is only looked at: a subject that is handed over is copied once more.
+    /// Makes the outcome of an event, which it borrows: passing a subject costs one more copy.
     public init(
         kind: OutcomeKind,
         reason: Reason?,

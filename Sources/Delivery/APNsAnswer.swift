@@ -1,19 +1,19 @@
 public import Vocabulary
 
-/// What APNs answered to one stream.
+/// APNs' response to one stream.
 public struct APNsAnswer: Hashable, Sendable {
     public var status: Int
-    /// Nil when the body has none, or is not JSON.
+    /// Nil if the body is not JSON or contains no reason.
     public var reason: Reason?
-    /// From a 410.
+    /// From the body of a 410.
     public var unregisteredAt: Timestamp?
     public var apnsUniqueID: String?
     public var retryAfter: Duration?
-    /// What the notification was for, if the answer says something about it
-    /// (`DeliveryEngine.topic`).
+    /// The notification's APNs topic, set only if the answer says something about it; see
+    /// `DeliveryEngine.topic`.
     public var topic: KeyedHash?
 
-    /// Whether it says that the topic is not for the key, or not for the device.
+    /// Whether the answer says that the topic belongs to another key or another device token.
     public var refusesTopic: Bool {
         reason == .apns(.deviceTokenNotForTopic) || reason == .apns(.topicDisallowed)
     }
@@ -35,19 +35,20 @@ public struct APNsAnswer: Hashable, Sendable {
 
 /// How a stream ended without an answer.
 public enum StreamBreak: Hashable, Sendable, CaseIterable {
-    /// The peer certainly did not process the request (RFC 9113, 8.7): it went away, or the request
-    /// never left.
+    /// The peer did not process the request (RFC 9113, 8.7).
+    ///
+    /// Either its GOAWAY says so, or the request was never sent.
     case unprocessed
     /// The peer refused to process it (REFUSED_STREAM).
     case refused
-    /// The peer ended the stream; whether it processed the request is unknown.
+    /// The peer reset the stream; it may have processed the request.
     case reset
-    /// The peer's answer was malformed, which counts as none.
+    /// The peer's response was malformed; treated as no answer.
     case malformed
-    /// The connection ended; whether it was processed is unknown.
+    /// The connection ended; the peer may have processed the request.
     case lost
 
-    /// Whether the request may be sent again, whatever it is.
+    /// Whether the request is safe to send again, whatever the push type.
     var isUnprocessed: Bool {
         switch self {
         case .unprocessed, .refused: true
@@ -55,8 +56,9 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it is about this request; the end of a connection is not, because it breaks hundreds
-    /// of streams at once.
+    /// Whether this break says something about the request or its endpoint.
+    ///
+    /// The end of a connection does not: it breaks hundreds of streams at once.
     public var isAnswerOfSorts: Bool {
         switch self {
         case .refused, .reset, .malformed: true
@@ -67,7 +69,7 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
 
 /// Why a connection ended.
 public enum CloseCause: Hashable, Sendable {
-    /// The peer refuses this side's certificate, or any.
+    /// The peer rejected this side's certificate, or requires one.
     case certificateRefused
     case other
 }

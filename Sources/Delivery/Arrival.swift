@@ -1,20 +1,21 @@
 import APNsRules
 public import Vocabulary
 
-/// A record that came from Kafka: what it is, and what the engine gets of it.
+/// A record from Kafka, decoded, with the facts that the engine decides on.
 ///
-/// An object, because it is large and is looked at all the time: who copies a delivery, or takes
-/// the record out of it, counts one reference instead of twenty.
+/// A class, because it is large and read often: copying a delivery, or taking the record out of it,
+/// then updates one reference count instead of twenty.
 public final class Arrival: Sendable {
-    /// All that the engine looks at.
+    /// Everything that the engine reads.
     ///
-    /// First, so that the caches have it when they have the beginning.
+    /// First, so that fetching the start of the object brings it into the CPU's caches.
     let facts: ArrivalFacts
     public let record: Record
-    /// Only valid if `isEvent`; not optional, because to read one field of an optional the compiler
-    /// copies all of them.
+    /// Valid only if `isEvent`.
+    ///
+    /// Not optional, because the compiler copies a whole optional to read one of its fields.
     public let content: Event
-    /// How the event's request names the app; see `APNsTopicRule.topic(of:)`.
+    /// The APNs topic of the event's request; see `APNsTopicRule.topic(of:)`.
     public let topic: APNsTopic
     private let rejected: RejectedEvent?
 
@@ -32,7 +33,7 @@ public final class Arrival: Sendable {
         rejected = invalid.map(RejectedEvent.init)
     }
 
-    /// What could be read of a record that is not a valid event.
+    /// The readable fields of a record that is not a valid event; nil for an event.
     public var invalid: InvalidEvent? { rejected?.event }
 
     /// False for a record that is not a valid event.
@@ -40,9 +41,9 @@ public final class Arrival: Sendable {
 
     public var event: Event? { isEvent ? content : nil }
 
-    /// What the ranges of an event point into.
+    /// The bytes that the ranges of the event point into.
     ///
-    /// Not the record's own, of another module: the record would be copied to call it.
+    /// Repeats `Record.eventBytes`: calling a getter in another module would copy the record.
     public var eventBytes: [UInt8] { record.decodedValue ?? record.valueAndKey }
 
     /// The event's own time, if it could be read.
@@ -50,25 +51,26 @@ public final class Arrival: Sendable {
 
     public var receivedAt: Moment { facts.receivedAt }
 
-    /// The route on which an event is sent; nil for what is never sent.
+    /// The route on which the event is sent; nil for a record that is never sent.
     public var route: Route? { facts.route }
 
-    /// What was tried in earlier rounds; nil for an event that comes from its source.
+    /// The event's earlier rounds; nil for a record of a source topic.
     public var history: RetryHistory? { facts.history }
 
-    /// It comes out of a retry topic.
+    /// Whether the record comes from a retry topic.
     public var isRetry: Bool { facts.isRetry }
 
-    /// The source's place in the configuration; a retry topic's is its source's.
+    /// The index of the source topic in the configuration; a retry topic has the index of its
+    /// source.
     public var source: Int { facts.source }
 
-    /// In the first round.
+    /// When the event arrived in its first round.
     public var firstReceivedAt: Timestamp {
         facts.history?.receivedAt ?? facts.receivedAt.timestamp
     }
 }
 
-/// In an object of its own, because it is large and few are.
+/// A separate object, because it is large and rarely needed.
 private final class RejectedEvent: Sendable {
     let event: InvalidEvent
 
@@ -77,9 +79,9 @@ private final class RejectedEvent: Sendable {
     }
 }
 
-/// What decisions about a record depend on: no token and no payload.
+/// The facts that decisions about a record depend on; contains no device token and no payload.
 ///
-/// The engine reads nothing else, so its inputs can be written down and played again.
+/// The engine reads nothing else, so its inputs can be logged and replayed.
 struct ArrivalFacts: Sendable {
     enum Kind: UInt8, Sendable {
         case event
@@ -89,35 +91,36 @@ struct ArrivalFacts: Sendable {
 
     let partition: PartitionID
     let offset: Offset
-    /// Of the record in Kafka.
+    /// The fingerprint of the record in Kafka.
     let fingerprint: UInt32
     let byteCount: Int
-    /// The source topic's place in the configuration; a retry topic's is its source's.
+    /// The index of the source topic in the configuration; a retry topic has the index of its
+    /// source.
     let source: Int
     let kind: Kind
     let receivedAt: Moment
     private let rare: RareFacts?
-    // Of a valid event only.
+    // The following fields are set for valid events only.
     var isBroadcast = false
     var pushType = PushType.alert
-    /// Nil for an event that no credential covers.
+    /// Nil if no credential covers the event.
     var route: Route?
-    /// Of what has a route.
+    /// Set if `route` is set.
     var names: DeliveryNames?
-    /// What the process has against the token: since when it is dead, or `SuppressionList.noted`.
+    /// What the process knows against the token: since when it is dead, or `SuppressionList.noted`.
     var deadSince: Timestamp?
     /// When the app last reported the token.
     var tokenRegisteredAt: Timestamp?
-    /// Epoch seconds; 0 and nil: never.
+    /// Epoch seconds; 0 or nil: the event never expires.
     var expiration: Int64?
-    /// When the event is older than `limits.event_age` allows; nil: never.
+    /// When the event exceeds `limits.event_age`; nil: there is no limit.
     var tooOldAt: Timestamp?
-    /// Of the `collapse_id`.
+    /// The hash of the `collapse_id`.
     var collapse: KeyedHash?
-    /// The rate limit that the event falls under, by its place in the configuration.
+    /// The index in the configuration of the rate limit that applies to the event.
     var rateLimit: Int?
 
-    /// What was tried in earlier rounds; nil for an event that comes from its source.
+    /// The event's earlier rounds; nil for a record of a source topic.
     var history: RetryHistory? { rare?.history }
 
     var isRetry: Bool { rare?.history != nil }
@@ -125,7 +128,7 @@ struct ArrivalFacts: Sendable {
     /// Streams opened in earlier rounds.
     var earlierAttempts: Int { rare?.history?.attempts ?? 0 }
 
-    /// The schema that has to be fetched before more can be said.
+    /// The schema that must be fetched before the record can be judged.
     var awaitedSchema: SchemaReference? { rare?.awaitedSchema }
 
     /// Why the record is not a valid event.
@@ -164,12 +167,12 @@ struct ArrivalFacts: Sendable {
         if let tooOldAt { tooOldAt <= timestamp } else { false }
     }
 
-    /// Why an event is over that is.
+    /// Why an event has ended that expired or became too old.
     func expiry(at timestamp: Timestamp) -> LocalReason {
         Event.isOver(expiration, at: timestamp) ? .expired : .eventTooOld
     }
 
-    /// Whether the app reported the token after APNs had called it dead, if it did.
+    /// Whether the app registered the token again after APNs called it dead.
     @inline(__always)
     func isRegistered(after unregisteredAt: Timestamp) -> Bool {
         unregisteredAt == SuppressionList.noted
@@ -177,12 +180,12 @@ struct ArrivalFacts: Sendable {
     }
 }
 
-/// Where a notification goes: a credential, by its place in the configuration, in an environment.
+/// A connection pool's key: a credential, by its index in the configuration, and an environment.
 ///
-/// Each route of a shard has connections of its own, so a connection never mixes teams, keys or
+/// Each route of a shard has its own connections, so a connection never mixes teams, keys or
 /// environments.
 public struct Route: Hashable, Sendable {
-    /// Two routes for each credential, production's first.
+    /// Twice the credential's index for production, plus one for the sandbox.
     public let index: Int
 
     public init(index: Int) {
@@ -196,31 +199,31 @@ public struct Route: Hashable, Sendable {
     public var credential: Int { index / 2 }
     public var environment: APNsEnvironment { index.isMultiple(of: 2) ? .production : .sandbox }
 
-    /// Every route of so many credentials, in the order of `index`.
+    /// All routes of this many credentials, ordered by `index`.
     public static func all(credentialCount: Int) -> [Route] {
         (0..<credentialCount * 2).map(Route.init(index:))
     }
 }
 
 extension APNsEnvironment {
-    /// Read where it is: `==` of an enum of another module is a call through a witness table.
+    /// A pattern match, because `==` on an enum of another module calls through a witness table.
     @inline(__always)
     var isProduction: Bool {
         if case .production = self { true } else { false }
     }
 }
 
-/// A delivery's names in the tables of the engine.
+/// The keys of a delivery in the engine's tables.
 struct DeliveryNames: Hashable, Sendable {
-    /// Of the device's line, or of the channel's, which is in no table of tokens.
+    /// The key of the device's line, or of the channel's, which appears in no table of tokens.
     let target: KeyedHash
     let notification: KeyedHash
 }
 
-/// Of a record that comes out of a retry topic, names a schema that is not known, or is not an
-/// event.
+/// Facts that few records have: earlier rounds, an unknown schema, or the reason why a record is
+/// not a valid event.
 ///
-/// Apart, because few are.
+/// A separate object, to keep `ArrivalFacts` small.
 private final class RareFacts: Sendable {
     let history: RetryHistory?
     let awaitedSchema: SchemaReference?
@@ -236,7 +239,7 @@ private final class RareFacts: Sendable {
         self.invalidReason = invalidReason
     }
 
-    /// Nil when there is nothing to keep.
+    /// Nil if there is nothing to keep.
     @inline(__always)
     static func kept(
         _ history: RetryHistory?,
@@ -248,10 +251,12 @@ private final class RareFacts: Sendable {
     }
 }
 
-/// Turns a decoded record into what the engine gets: by whom it is sent, the names of its device
-/// and notification, the rate limit that it falls under.
+/// Turns a decoded record into an `Arrival`.
 ///
-/// It depends on the configuration only, and on the process's list of dead tokens, which it asks.
+/// Determines the route, the hashes of device and notification, and the rate limit that applies.
+///
+/// Depends only on the configuration, and on the process's list of dead tokens, passed as a
+/// closure.
 public struct ArrivalReader: Sendable {
     private let routing: CredentialRouting
     private let rateLimits: [RateLimit]
@@ -271,13 +276,13 @@ public struct ArrivalReader: Sendable {
     ///
     /// - Parameters:
     ///   - record: The record.
-    ///   - decoded: What it turned out to be.
-    ///   - fingerprint: Its fingerprint in Kafka; nil: the record is as it was read.
-    ///   - history: Its earlier rounds, when it comes out of a retry topic.
-    ///   - source: The source topic's place in the configuration.
+    ///   - decoded: The result of decoding it.
+    ///   - fingerprint: The record's fingerprint in Kafka; nil: computed from `record`.
+    ///   - history: The event's earlier rounds, if the record comes from a retry topic.
+    ///   - source: The index of the source topic in the configuration.
     ///   - now: This turn's moment.
-    ///   - deadSince: What the process's list of dead tokens has against a token.
-    /// - Returns: what the engine gets.
+    ///   - deadSince: Looks a token up in the process's list of dead tokens.
+    /// - Returns: the record with its facts.
     public func read(
         _ record: consuming Record,
         _ decoded: consuming DecodedRecord,
@@ -315,7 +320,7 @@ public struct ArrivalReader: Sendable {
         }
     }
 
-    /// Reads a record again once its schema has arrived.
+    /// Reads a record again after its schema arrived.
     public func read(
         again arrival: Arrival,
         _ decoded: consuming DecodedRecord,
@@ -332,16 +337,17 @@ public struct ArrivalReader: Sendable {
         )
     }
 
-    /// What is known of a record whatever it turns out to be.
+    /// The facts that every record has, valid or not.
     private struct Common {
         let fingerprint: UInt32
         let history: RetryHistory?
         let source: Int
         let receivedAt: Moment
 
-        /// From when on an event ages: its first record's timestamp, or when that was read.
+        /// When the event starts to age: the first record's timestamp, or when the record was first
+        /// read.
         ///
-        /// A writer chooses the timestamp: it lies neither in the future nor before 1970.
+        /// Producers choose the timestamp, so it is clamped to between 1970 and now.
         func firstWritten(_ record: borrowing Record) -> Timestamp {
             let now = receivedAt.timestamp
             let written = record.timestamp ?? history?.receivedAt ?? now
@@ -436,7 +442,7 @@ public struct ArrivalReader: Sendable {
 }
 
 extension Arrival {
-    /// What is in a slot that is free.
+    /// The placeholder in a free slot.
     static func ofNothing() -> Arrival {
         known(
             by: ArrivalFacts(
@@ -468,8 +474,9 @@ extension Arrival {
 }
 
 extension EngineSettings {
-    /// Whether a retry topic may take the event; a broadcast never goes there: by then another
-    /// process may have sent a newer one.
+    /// Whether a retry topic may take the event.
+    ///
+    /// Never a broadcast: by its next round, another process may have sent a newer one.
     func canPostpone(_ arrival: Arrival) -> Bool {
         canPostpone && !arrival.facts.isBroadcast
     }

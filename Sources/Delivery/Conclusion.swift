@@ -58,11 +58,10 @@ extension Arrival {
         )
     }
 
-    /// Whether a valid event was given up: something else was wrong, and could have been fixed in
-    /// time.
+    /// Whether a valid event was given up for a cause that an operator could have fixed in time.
     ///
-    /// That is what is undeliverable, what expired while it waited, and what APNs rejects because of
-    /// the credential.
+    /// True for events that are undeliverable, that expired while they waited, or that APNs
+    /// rejected because of the credential.
     public func isGivenUp(_ ending: Ending) -> Bool {
         switch ending.kind {
         case .accepted, .unregistered, .invalid, .suppressed, .duplicate: return false
@@ -80,24 +79,24 @@ extension Arrival {
     }
 }
 
-/// A record that Kafka has, or will never accept, and its delivery.
+/// A record that Kafka acknowledged or permanently rejected, with its delivery.
 public struct PublishedRecord: Sendable {
     public let arrival: Arrival
     public let conclusion: Conclusion
-    /// It was the last record of its delivery, which has left.
+    /// Whether it was the delivery's last record; the delivery has left the engine.
     public let isLast: Bool
 }
 
-/// How an event ends: what its outcome says and its record does not.
+/// How an event ends: the fields of its outcome that the record does not have.
 ///
-/// An object, because it is large, and is looked at again when Kafka has its records.
+/// A class, because it is large and read again when Kafka acknowledges its records.
 public final class Ending: Sendable {
     let finding: Finding
     /// The name of the delivery's credential.
     let credential: String?
-    /// Streams opened in all rounds.
+    /// Streams opened, over all rounds.
     let attempts: Int
-    /// When the last stream was requested, and when APNs answered last; in this round.
+    /// When the last stream was requested, and when APNs last answered; in this round.
     public let sentAt: Instant?
     public let answeredAt: Instant?
     public let completedAt: Timestamp
@@ -122,7 +121,7 @@ public final class Ending: Sendable {
     public var reason: Reason? { finding.reason }
 }
 
-/// What an event's end comes from: APNs' answer, or a rule of ours.
+/// What decides an event's end: APNs' answer, or a rule of ours.
 struct Finding: Sendable {
     let kind: OutcomeKind
     var decidedBy = Outcome.Decider.heliograph
@@ -133,7 +132,7 @@ struct Finding: Sendable {
     var apnsUniqueID: String?
     var unregisteredAt: Timestamp?
 
-    /// A token-status record goes out with the outcome of a notification.
+    /// Whether a notification's outcome comes with a token-status record.
     var concernsToken: Bool { kind.tokenStatus(reason) != nil || isTokenReadmitted }
 
     var isAccepted: Bool {
@@ -144,7 +143,7 @@ struct Finding: Sendable {
         Finding(
             kind: .accepted,
             decidedBy: .apns,
-            // Another 2xx counts as its class's first (RFC 9110, 15), which is what outcomes promise.
+            // Any other 2xx is treated as 200 (RFC 9110, 15), which is what outcomes promise.
             httpStatus: 200,
             apnsUniqueID: answer.apnsUniqueID
         )
@@ -171,7 +170,7 @@ struct Finding: Sendable {
         Finding(kind: .expired, reason: .local(reason))
     }
 
-    /// A newer event took its place.
+    /// A newer event replaced it.
     static var superseded: Finding { Finding(kind: .expired, reason: .local(.superseded)) }
 
     static func undeliverable(_ reason: Reason, status: Int?) -> Finding {
@@ -188,7 +187,7 @@ struct Finding: Sendable {
 }
 
 extension OutcomeSubject {
-    /// Of a record that is not a valid event: whatever of it could be read.
+    /// The readable fields of a record that is not a valid event.
     init(of invalid: InvalidEvent) {
         self.init(ofEvent: invalid.id)
         apnsID = invalid.apnsID
@@ -205,12 +204,12 @@ extension OutcomeSubject {
 }
 
 extension Arrival {
-    /// The event's place in Kafka, for outcomes and logs: its first record.
+    /// The position of the event's first record in Kafka, for outcomes and logs.
     public func origin(readFrom partition: TopicPartition) -> RecordPosition {
         history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
     }
 
-    /// What the retry record says about a deferred event.
+    /// The history that the retry record of a deferred event carries.
     public func history(with deferral: Deferral, readFrom partition: TopicPartition) -> RetryHistory
     {
         RetryHistory(

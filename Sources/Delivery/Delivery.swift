@@ -2,19 +2,18 @@ public import Vocabulary
 
 /// The life of one event over all attempts, from arrival to the acknowledged outcome.
 public struct Delivery: Sendable {
-    /// Where a delivery waits, and for what.
+    /// The state of a delivery: what it waits for.
     ///
-    /// The engine's `move` is the only way from one to the next.
+    /// Only the engine's `move` changes it.
     public enum Place: Hashable, Sendable {
-        /// It has just arrived, or its wait or its stream has just ended: the input that says so
-        /// decides what is next. Next: any.
+        /// It has just arrived, or its wait or stream has just ended; the current input decides
+        /// what follows. Next: any.
         case undecided
-        /// The schema that its record names is being fetched. Next: `undecided`, `publishing`.
+        /// The schema that the record names is being fetched. Next: `undecided`, `publishing`.
         case awaitingSchema
-        /// A retry record whose time has not come; its partition is paused for it. Next:
-        /// `undecided`.
+        /// A retry record that is not due yet; its partition is paused. Next: `undecided`.
         case held
-        /// Behind another of its device. Next: `waiting`, `publishing`.
+        /// Behind another delivery to its device. Next: `waiting`, `publishing`.
         case inLine
         /// In the queue of its app's rate limit. Next: `inLane`, `publishing`.
         case atRate
@@ -22,44 +21,46 @@ public struct Delivery: Sendable {
         case inLane
         /// A stream is open. Next: `undecided`.
         case onStream(ConnectionID)
-        /// The next attempt is timed. Next: `atRate`, `inLane`, `publishing`.
+        /// Waits for its next attempt. Next: `atRate`, `inLane`, `publishing`.
         case waiting
-        /// The outcome is decided, or that there is none yet (`retry`); these records are not
-        /// acknowledged yet. Next: `publishing` (fewer records, or others). Then the delivery ends.
+        /// The outcome or the deferral (`retry`) is decided, but these records are not acknowledged
+        /// yet.
+        ///
+        /// Next: `publishing` with fewer or other records. Then the delivery ends.
         case publishing(Publications)
     }
 
-    // In the order of how often they are looked at: by the time that an answer comes, a delivery
-    // has left the caches, and most inputs then fetch its beginning only.
+    // Ordered by how often they are read: by the time an answer arrives, a delivery has left the
+    // CPU's caches, and most inputs then fetch only its start.
     public internal(set) var arrival: Arrival
     let ledgerEntry: OffsetLedger.Entry
-    /// What was last heard against its token.
+    /// The latest report that its token is dead; nil: none.
     var deadSince: Timestamp?
-    /// It has a place in its device's line; false before, and once it has left.
+    /// Whether it has a place in its device's line; false before it joins and after it leaves.
     var isInLine = false
-    /// The endpoint answered one of its attempts with a failure of its own, or not at all.
+    /// Whether the endpoint failed one of its attempts or left it unanswered.
     var hasFailed = false
     var isProviderTokenRefreshed = false
-    /// Its topic was refused, and it was sent on a fresh connection because of that.
+    /// Whether its topic was refused and it was sent again on a fresh connection for that reason.
     var isTopicTried = false
-    /// Streams given back unprocessed, in a row; no more are counted than the number holds.
+    /// Consecutive streams returned unprocessed; saturates.
     var refusals: UInt8 = 0
     public internal(set) var place = Place.undecided
-    /// When the present or last stream was requested.
+    /// When the current or last stream was requested.
     public internal(set) var sentAt: Instant?
-    /// When it came to the end of its route's queue.
+    /// When it joined its route's queue.
     var queuedAt: Instant?
-    /// Streams opened and not given back unprocessed, in this round.
+    /// Streams opened in this round, except those returned unprocessed.
     public internal(set) var attempts = 0
-    /// When APNs answered last, whatever it said.
+    /// When APNs last answered, with any status.
     public internal(set) var answeredAt: Instant?
-    /// Decided when the place becomes `publishing`.
+    /// Set when the place becomes `publishing`.
     public internal(set) var conclusion: Conclusion?
     var firstFailureAt: Instant?
 }
 
 extension Delivery.Place {
-    /// Whether a delivery may move from here to there; the cases say why.
+    /// Whether a delivery may move from this place to `next`; the cases document why.
     func mayBecome(_ next: Delivery.Place) -> Bool {
         switch (next, self) {
         case (.undecided, .awaitingSchema), (.undecided, .held), (.undecided, .onStream): true
@@ -88,7 +89,7 @@ extension Delivery {
     public var event: Event? { arrival.event }
     public var receivedAt: Moment { arrival.receivedAt }
     public var history: RetryHistory? { arrival.history }
-    /// What it came to, of a delivery that is being published.
+    /// The conclusion of a delivery that is being published.
     var concluded: Conclusion {
         guard let conclusion else {
             preconditionFailure("a delivery is published that has come to nothing")
@@ -96,15 +97,15 @@ extension Delivery {
         return conclusion
     }
 
-    /// The route on which it is sent; nil for what is never sent.
+    /// The route on which it is sent; nil for a record that is never sent.
     public var route: Route? { arrival.route }
 
     var facts: ArrivalFacts { arrival.facts }
 
-    /// Its device, or its channel, while it has a place in that line.
+    /// The key of its device's or channel's line, while it has a place there.
     var line: KeyedHash? { isInLine ? facts.names?.target : nil }
 
-    /// Of a delivery that is on its way to a stream, or on one.
+    /// The route of a delivery that is waiting for a stream or has one.
     var routeInUse: Route {
         guard let route = facts.route else {
             preconditionFailure("a delivery without a route is sent")
@@ -117,8 +118,9 @@ extension Delivery {
     }
 }
 
-/// What an attempt died of, or what keeps an event from being attempted; becomes the outcome's
-/// reason when there is no next attempt.
+/// Why an attempt failed, or why an event cannot be attempted.
+///
+/// Becomes the outcome's reason if no attempt follows.
 struct AttemptFailure: Hashable, Sendable {
     var reason: Reason
     var httpStatus: Int?
@@ -131,13 +133,13 @@ struct AttemptFailure: Hashable, Sendable {
 }
 
 extension DeliveryID {
-    /// The slot, as arrays count.
+    /// The slot, as an array index.
     @inline(__always)
     var index: Int { Int(slot) }
 }
 
 extension Delivery {
-    /// The event's one result; nil without one.
+    /// The event's outcome; nil unless one is decided.
     public var outcome: Outcome? { conclusion?.outcome(of: arrival) }
 
     public var deferral: Deferral? { conclusion?.deferral }

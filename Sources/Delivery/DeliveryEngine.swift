@@ -9,20 +9,20 @@ public import Vocabulary
 ///
 /// 1. inputs, in the past tense, for everything that happened (`recordArrived`,
 ///    `responseArrived`, `published`, …): they note facts and decide single deliveries;
-/// 2. `turnEnded(now:into:)`: time passes, streams open, offsets are committed; all that is to be
-///    done is handed over as one `TurnDecision`;
+/// 2. `turnEnded(now:into:)`: time passes, streams open, offsets are committed; everything to do
+///    is returned as one `TurnDecision`;
 /// 3. queries: `intakeBudget`, `nextDeadline`.
 ///
-/// The engine itself has no policy. It keeps the table of deliveries, and passes each question to
-/// the one of six owners that is responsible; each answers with a decision, which the engine
-/// carries out. Owners keep their state private and do not know each other:
+/// The engine has no policy of its own. It keeps the table of deliveries, asks the one of six
+/// owners that is responsible for a question, and carries out the decision. Owners keep their state
+/// private and do not know each other:
 ///
-/// - `Assignment`: what the shard owns in Kafka, what of it is settled, and when that is committed
-/// - `Intake`: how much may enter, and what arrived too early
-/// - `Hygiene`: what must not be sent
+/// - `Assignment`: which partitions the shard owns, what is settled in them, when that is committed
+/// - `Intake`: how much may enter, and which records arrived too early
+/// - `Hygiene`: which events must not be sent
 /// - `Dispatch`: from a device's line to a stream
 /// - `Retry`: what follows a failed attempt
-/// - `Publishing`: the records that say how deliveries ended
+/// - `Publishing`: the records that report how deliveries ended
 public struct DeliveryEngine: Sendable {
     private let settings: EngineSettings
     private var random: SeededGenerator
@@ -36,17 +36,17 @@ public struct DeliveryEngine: Sendable {
     public private(set) var counts = EngineCounts()
     /// `counts.retries` by the failed attempt's reason; unknown reasons of APNs count as one.
     public private(set) var retriesByReason: [Reason: Int] = [:]
-    /// What is to be done at the end of this turn.
+    /// What to do at the end of this turn.
     private var decision = TurnDecision()
     /// Nil: inputs are not logged.
     private var log: InputLog?
 
-    /// Makes an engine that has nothing in flight.
+    /// Makes an engine with nothing in flight.
     ///
     /// - Parameters:
     ///   - settings: What the configuration decides.
-    ///   - seed: Of its random numbers.
-    ///   - version: Of the program, if the inputs are to be logged; see `takeLog`.
+    ///   - seed: The seed of its random numbers.
+    ///   - version: The program's version, if the inputs are to be logged; see `takeLog`.
     public init(settings: EngineSettings, seed: UInt64, loggingFor version: String? = nil) {
         self.settings = settings
         log = version.map { InputLog(version: $0, settings: settings, seed: seed) }
@@ -57,7 +57,7 @@ public struct DeliveryEngine: Sendable {
                 drainTimeout: settings.drainTimeout,
                 revokeDrainTimeout: settings.revokeDrainTimeout,
                 finalCommitTimeout: settings.finalCommitTimeout,
-                // Only Kafka knows whether the last transaction before a rebalance happened.
+                // After a transaction, only Kafka knows whether its last offsets were committed.
                 reuseWithin: settings.isTransactional ? .zero : .seconds(600)
             ),
             start: settings.start,
@@ -91,7 +91,7 @@ public struct DeliveryEngine: Sendable {
         )
     }
 
-    /// - Returns: whether the record is the shard's to deliver.
+    /// - Returns: whether this shard must deliver the record.
     private mutating func recordArrived(
         _ arrival: Arrival,
         waiting wait: Duration?,
@@ -131,7 +131,7 @@ public struct DeliveryEngine: Sendable {
         return true
     }
 
-    /// A record that waited for its schema was decoded again, and read again.
+    /// A record that waited for its schema was decoded and read again.
     public mutating func recordDecoded(_ id: DeliveryID, _ arrival: Arrival, now: Moment) {
         log?.note(.recordDecoded) {
             $0.write(id)
@@ -145,7 +145,7 @@ public struct DeliveryEngine: Sendable {
             $0.deadSince = arrival.facts.deadSince
         }
         if let reason = arrival.facts.invalidReason {
-            // The registry was asked, and did not say.
+            // The registry did not provide the schema.
             conclude(id, with: .invalid(reason), now: now)
         } else {
             move(id, to: .undecided)
@@ -153,7 +153,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// The process's list was asked of one of the `doubtfulTokens`.
+    /// The process's list of dead tokens was queried for one of the `doubtfulTokens`.
     public mutating func tokenHeard(_ token: KeyedHash, deadSince: Timestamp?, now: Instant) {
         log?.note(.tokenHeard) {
             $0.write(token)
@@ -166,13 +166,13 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// The registry answered: the schema is known now, or known to be missing.
+    /// The registry answered: the schema is available, or known to be missing.
     public mutating func schemaFetched(_ schema: SchemaReference) {
         log?.note(.schemaFetched) { $0.write(schema) }
         intake.schemaFetched(schema)
     }
 
-    /// The registry could not be asked; it is asked again, as long as a delivery has time left.
+    /// The registry did not answer; the fetch is retried while a waiting delivery has time left.
     public mutating func schemaFetchFailed(_ schema: SchemaReference, now: Moment) {
         log?.note(.schemaFetchFailed) {
             $0.write(schema)
@@ -189,7 +189,7 @@ public struct DeliveryEngine: Sendable {
 
     /// APNs answered a delivery's stream.
     ///
-    /// - Returns: what the answer says; nil when none was awaited any more.
+    /// - Returns: the verdict; nil if no answer was expected any more.
     @discardableResult
     public mutating func responseArrived(
         _ answer: APNsAnswer,
@@ -265,7 +265,7 @@ public struct DeliveryEngine: Sendable {
 
     /// A delivery's stream ended without an answer.
     ///
-    /// - Returns: the route of the attempt; nil when none was awaited any more.
+    /// - Returns: the route of the attempt; nil if no answer was expected any more.
     @discardableResult
     public mutating func streamBroke(
         _ id: DeliveryID,
@@ -278,7 +278,7 @@ public struct DeliveryEngine: Sendable {
             $0.write(now)
         }
         guard let attempt = attemptEnded(id) else { return nil }
-        // The first refusal in a row may have crossed a limit that was lowered.
+        // The first of consecutive refusals may only mean that the stream crossed a lowered limit.
         let isFirstRefusal = kind == .refused && deliveries[id].refusals == 0
         let isFailure = kind.isAnswerOfSorts && !isFirstRefusal
         if dispatch.broke(attempt, isFailure: isFailure, now: now.instant, using: &random) {
@@ -292,7 +292,7 @@ public struct DeliveryEngine: Sendable {
         return attempt.route
     }
 
-    /// TLS and HTTP/2 are up, and the peer's SETTINGS are here.
+    /// TLS and HTTP/2 are set up, and the peer's SETTINGS arrived.
     public mutating func connectionOpened(
         _ id: ConnectionID,
         maxConcurrentStreams: Int,
@@ -315,14 +315,14 @@ public struct DeliveryEngine: Sendable {
         dispatch.streamLimitChanged(id, to: limit, now: now.instant)
     }
 
-    /// The peer goes away; what it did not process is reported stream by stream.
+    /// The peer sent GOAWAY; the streams it did not process are reported one by one.
     ///
     /// - Parameters:
     ///   - id: the connection.
-    ///   - reason: what the peer says, if it says why.
+    ///   - reason: the reason in the GOAWAY, if it has one.
     ///   - now: this turn's moment.
-    /// - Returns: whether APNs thereby refuses the credential; what it says of one that was
-    ///   replaced since the connection was made does not.
+    /// - Returns: whether APNs thereby refuses the credential; false if the credential was replaced
+    ///   after the connection was made.
     @discardableResult
     public mutating func goAwayReceived(
         _ id: ConnectionID,
@@ -351,7 +351,8 @@ public struct DeliveryEngine: Sendable {
         dispatch.pingAnswered(id, now: now.instant)
     }
 
-    /// The connection has ended, or was never made; each of its streams was reported before.
+    /// The connection ended or was never made; the break of each of its streams was reported
+    /// before.
     ///
     /// - Parameters:
     ///   - id: the connection.
@@ -372,9 +373,10 @@ public struct DeliveryEngine: Sendable {
         return dispatch.connectionClosed(id, cause, now: now.instant, using: &random)
     }
 
-    /// The key or certificate of a credential, by its place in the configuration, was reloaded.
+    /// The key or certificate of a credential, given by its index in the configuration, was
+    /// reloaded.
     ///
-    /// It is tried at once, on connections of its own; the old ones finish.
+    /// It is tried at once, on new connections; the old connections drain.
     public mutating func credentialReplaced(_ credential: Int, now: Moment) {
         log?.note(.credentialReplaced) {
             $0.write(credential)
@@ -383,11 +385,10 @@ public struct DeliveryEngine: Sendable {
         decision.connections += dispatch.credentialReplaced(credential, now: now.instant)
     }
 
-    /// APNs has refused the key of a credential, by its place in the configuration, elsewhere in
-    /// the process: to another shard, or to a credential with the same key.
+    /// APNs refused a credential's key in another shard, or for a credential with the same key.
     ///
-    /// All connections that used a revoked key are to be closed ("Establishing a token-based
-    /// connection to APNs").
+    /// The credential is given by its index in the configuration. Apple requires closing all
+    /// connections that used a revoked key ("Establishing a token-based connection to APNs").
     public mutating func keyRevoked(_ credential: Int, now: Moment) {
         log?.note(.keyRevoked) {
             $0.write(credential)
@@ -404,17 +405,17 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - Inputs: what Kafka has
 
-    /// Kafka acknowledged one of the outcome's records, or will never take it.
+    /// Kafka acknowledged one of the outcome's records, or permanently rejected it.
     ///
     /// - Parameter tag: The record.
-    /// - Returns: Whose it is; nil: the delivery had left before, or did not wait for the record.
+    /// - Returns: The record's delivery; nil: it has left, or was not waiting for the record.
     @discardableResult
     public mutating func published(_ tag: PublicationTag) -> PublishedRecord? {
         log?.note(.published) { $0.write(tag) }
         return ended(tag)
     }
 
-    /// The delivery waits for this record no more.
+    /// Marks a record as no longer awaited by its delivery.
     @inline(__always)
     private mutating func ended(_ tag: PublicationTag) -> PublishedRecord? {
         guard var awaited = awaitedRecords(of: tag) else { return nil }
@@ -444,10 +445,10 @@ public struct DeliveryEngine: Sendable {
         )
     }
 
-    /// Kafka did not take one of the outcome's records; it will be produced again.
+    /// Kafka did not accept one of the outcome's records; it is produced again later.
     ///
-    /// Without transactions the caller sees to it that a record whose batch was refused has the next
-    /// one to itself.
+    /// Without transactions, the caller must put a record whose batch was rejected into a batch of
+    /// its own the next time.
     public mutating func publicationFailed(
         _ tag: PublicationTag,
         _ fault: PublicationFault = .none,
@@ -476,19 +477,20 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// A delivery may wait for nothing but a topic other than the results topic.
+    /// Notes the topic that a delivery waits for, if only a topic other than the results topic is
+    /// left.
     private mutating func waitsBesideOutcome(_ id: DeliveryID, for awaited: Publications) {
         guard !awaited.contains(.outcome), let publication = awaited.auxiliary else { return }
         intake.waitsForTopic(publication, of: id, deliveries[id].arrival)
     }
 
-    /// The delivery goes without this record, which Kafka has not taken.
+    /// Ends the wait for a record without writing it; Kafka has not accepted it.
     private mutating func drop(_ tag: PublicationTag) {
         guard let record = ended(tag) else { return }
         decision.dropped.append(DroppedRecord(tag: tag, record: record))
     }
 
-    /// The records that a delivery waits for, if this one is among them.
+    /// The records that a delivery waits for; nil if this one is not among them.
     private func awaitedRecords(of tag: PublicationTag) -> Publications? {
         guard deliveries.contains(tag.delivery),
             case .publishing(let awaited) = deliveries[tag.delivery].place,
@@ -497,12 +499,12 @@ public struct DeliveryEngine: Sendable {
         return awaited
     }
 
-    /// Kafka will never take this record of an outcome: the outcome goes without it.
+    /// Kafka permanently rejected one of an outcome's records; the outcome is published without it.
     ///
     /// - Parameters:
     ///   - tag: The record.
     ///   - now: This turn's moment.
-    /// - Returns: Whose it is; see `published`.
+    /// - Returns: The record's delivery; see `published`.
     public mutating func publicationAbandoned(
         _ tag: PublicationTag,
         now: Moment
@@ -517,7 +519,7 @@ public struct DeliveryEngine: Sendable {
         return nil
     }
 
-    /// Kafka will never take the retry record: the event ends here.
+    /// Kafka permanently rejected the retry record: the event ends here.
     public mutating func deferralRefused(_ id: DeliveryID, now: Moment) {
         log?.note(.deferralRefused) {
             $0.write(id)
@@ -549,7 +551,7 @@ public struct DeliveryEngine: Sendable {
 
     /// The transactional call in progress succeeded.
     ///
-    /// - Returns: what is now committed, all records of each delivery.
+    /// - Returns: the committed records: for each delivery, all of them.
     public mutating func transactionCallSucceeded()
         -> [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     {
@@ -577,7 +579,7 @@ public struct DeliveryEngine: Sendable {
         return committed
     }
 
-    /// The transactional call in progress failed; `isInDoubt`: it may have committed nevertheless.
+    /// The transactional call in progress failed; `isInDoubt`: it may have committed anyway.
     public mutating func transactionCallFailed(
         _ failure: TransactionFailure,
         isInDoubt: Bool,
@@ -604,10 +606,10 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - Inputs: the consumer group
 
-    /// The group gave these partitions to the shard.
+    /// The group assigned these partitions to the shard.
     ///
-    /// They may come instead of others that were not revoked: when a topic changes, librdkafka
-    /// joins again without waiting for the answer to what it offered.
+    /// They may replace partitions that were not revoked: when a topic changes, librdkafka rejoins
+    /// the group without waiting for its revocation to be answered.
     public mutating func partitionsAssigned(_ partitions: [AssignedPartition], now: Moment) {
         log?.note(.partitionsAssigned) {
             $0.write(partitions)
@@ -619,13 +621,13 @@ public struct DeliveryEngine: Sendable {
         decision.group.append(step)
     }
 
-    /// Kafka was asked for the group's offset.
+    /// Kafka answered a request for the group's committed offsets.
     ///
     /// - Parameters:
-    ///   - stored: nil where the group never committed a position; a partition that Kafka did not
+    ///   - stored: nil for a partition without a committed offset; a partition that Kafka did not
     ///     answer for is missing, and is requested again.
     ///   - now: this turn's moment.
-    /// - Returns: the metadata that is ignored.
+    /// - Returns: the metadata that was ignored.
     @discardableResult
     public mutating func storedOffsetsFetched(
         _ stored: [PartitionID: CommittedPosition?],
@@ -644,12 +646,12 @@ public struct DeliveryEngine: Sendable {
         return begun.ignored
     }
 
-    /// The partition's next offset to be written, as reported by its first fetch.
+    /// The partition's end offset, as reported by its first fetch.
     ///
-    /// To be given before the partition's first record in an assignment; without it committed
-    /// metadata is not used.
+    /// Must come before the partition's first record in an assignment; otherwise committed metadata
+    /// is not used.
     ///
-    /// - Returns: metadata about more offsets than there are, which is ignored.
+    /// - Returns: metadata that was ignored because it covers offsets past the end; nil: none.
     @discardableResult
     public mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
         log?.note(.endSeen) {
@@ -659,7 +661,7 @@ public struct DeliveryEngine: Sendable {
         return assignment.endSeen(partition, end)
     }
 
-    /// All that there is of the partition was read; its next record will not be before that offset.
+    /// The partition was read to its end; its next record has at least this offset.
     public mutating func endReached(_ partition: PartitionID, _ end: Offset) {
         log?.note(.endReached) {
             $0.write(partition)
@@ -668,7 +670,7 @@ public struct DeliveryEngine: Sendable {
         assignment.endReached(partition, end)
     }
 
-    /// The assignment ends; `lost`: the group has already given it to another member.
+    /// The assignment ends; `lost`: the group already assigned the partitions to another member.
     public mutating func partitionsRevoked(lost: Bool, now: Moment) {
         log?.note(.partitionsRevoked) {
             $0.write(lost)
@@ -692,7 +694,8 @@ public struct DeliveryEngine: Sendable {
         releaseWaiting()
     }
 
-    /// The partition is read from another place; what is in flight of it settles nothing any more.
+    /// Reading of the partition restarts elsewhere; its deliveries in flight no longer settle
+    /// anything.
     public mutating func partitionRestarted(_ partition: PartitionID) {
         log?.note(.partitionRestarted) { $0.write(partition) }
         assignment.partitionRestarted(partition)
@@ -714,14 +717,14 @@ public struct DeliveryEngine: Sendable {
         return assignment.partitionChanged(partition, from: start)
     }
 
-    /// Kafka does not have the next offset.
+    /// The log does not contain the next offset to read.
     ///
     /// - Parameters:
     ///   - partition: The partition.
     ///   - offset: The offset.
-    ///   - extent: The log's oldest offset and the next one to be written, as its leader says now.
-    ///   - oldestBefore: The oldest one as last known before; nil: unknown.
-    /// - Returns: why, and where the partition is to be read on.
+    ///   - extent: The log's start offset and its end offset, as the leader reports now.
+    ///   - oldestBefore: The last known start offset before that; nil: unknown.
+    /// - Returns: why the offset is missing, and where to continue.
     public mutating func offsetLost(
         _ partition: PartitionID,
         _ offset: Offset,
@@ -738,19 +741,20 @@ public struct DeliveryEngine: Sendable {
         return assignment.offsetLost(partition, offset, in: extent, oldestBefore: oldestBefore)
     }
 
-    /// The broker takes less metadata than the commit in flight has; its end is reported after
-    /// this.
+    /// The broker rejects the metadata of the commit in flight as too long.
     ///
-    /// - Returns: how many characters commits have from now on.
+    /// The commit's end is reported after this.
+    ///
+    /// - Returns: the new limit of a commit's metadata, in characters.
     public mutating func commitMetadataRefused() -> Int {
         log?.note(.commitMetadataRefused)
         return assignment.commitMetadataRefused()
     }
 
-    /// Kafka refuses commits of these partitions, even if it accepts others.
+    /// Kafka rejects commits of these partitions, even if it accepts others.
     ///
-    /// Their topic is gone, or must not be read. The end of the commit in flight is reported after
-    /// this, with them in `failed`.
+    /// Their topic was deleted, or the service may not read it. The end of the commit in flight is
+    /// reported after this, with these partitions in `failed`.
     public mutating func commitRefused(_ refused: [PartitionID], now: Moment) {
         log?.note(.commitRefused) {
             $0.write(refused)
@@ -759,13 +763,13 @@ public struct DeliveryEngine: Sendable {
         assignment.commitRefused(refused, now: now.instant)
     }
 
-    /// The commit in flight ended; `failed` are the partitions whose offset Kafka refused.
+    /// The commit in flight ended; `failed` are the partitions whose offset Kafka rejected.
     public mutating func commitFinished(failed: [PartitionID]) {
         log?.note(.commitFinished) { $0.write(failed) }
         assignment.commitFinished(failed: failed)
     }
 
-    /// SIGTERM: take nothing new, finish what is in flight, commit, leave.
+    /// SIGTERM: stop taking records, finish what is in flight, commit, leave the group.
     public mutating func shutdownRequested(now: Moment) {
         log?.note(.shutdownRequested) { $0.write(now) }
         guard !assignment.isShuttingDown else { return }
@@ -776,12 +780,11 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - The turn
 
-    /// Advances time, and decides what it and all inputs since the last turn require.
+    /// Advances time, and decides what to do after all inputs since the last turn.
     ///
     /// - Parameters:
     ///   - now: this turn's moment.
-    ///   - decision: takes what is to be done, instead of what it holds; to be handed in again
-    ///     the next time, for its memory.
+    ///   - decision: is replaced by what to do; pass the same value each time to reuse its memory.
     public mutating func turnEnded(now: Moment, into decision: inout TurnDecision) {
         endOverdueAttempts(now: now)
         while let id = retry.popDue(now: now.instant, in: deliveries) { approach(id, now: now) }
@@ -808,16 +811,18 @@ public struct DeliveryEngine: Sendable {
         log?.turnEnded(now: now, decision)
     }
 
-    /// Returns what was logged since the last call: whole turns, the first time after the log's
-    /// header; see `Replay`.
+    /// Returns the log since the last call: whole turns, preceded by the log's header on the first
+    /// call.
+    ///
+    /// See `Replay`.
     public mutating func takeLog() -> [UInt8] { log?.take() ?? [] }
 
-    /// Logs no further input.
+    /// Stops logging inputs.
     public mutating func endLog() { log = nil }
 
     private mutating func takeRecords() {
         for tag in publishing.takeRecords() {
-            // Kafka may have acknowledged what was to be produced again.
+            // Kafka may have acknowledged a record that was queued to be produced again.
             guard awaitedRecords(of: tag) != nil else { continue }
             decision.publications.append(
                 OutgoingRecord(
@@ -857,11 +862,12 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Now and then: what waits and has expired ends here, connection or not; what waits for a
-    /// blocked route makes room.
+    /// Once a second: ends waiting deliveries that have expired, with or without a connection, and
+    /// moves deliveries out of blocked lanes.
     private mutating func sweep(now: Moment) {
         guard dispatch.beginSweep(now: now.instant),
-            // What ends now might end too late for the last commit, and once more at the next owner.
+            // A delivery that ends now could miss the last commit, and end again at the partition's
+            // next owner.
             assignment.mayBeginAttempts(now: now.instant)
         else { return }
         var expired = dispatch.sweepRates(in: deliveries).filter { isExpired($0, now: now) }
@@ -896,7 +902,7 @@ public struct DeliveryEngine: Sendable {
         deliveries[id].facts.isExpired(at: now.timestamp)
     }
 
-    /// The event is over at that time, and ends.
+    /// Ends an event that expires or becomes too old at this time.
     private mutating func expire(_ id: DeliveryID, at timestamp: Timestamp, now: Moment) {
         conclude(id, with: .expired(deliveries[id].facts.expiry(at: timestamp)), now: now)
     }
@@ -910,7 +916,7 @@ public struct DeliveryEngine: Sendable {
         decision.connections += dispatch.laneEnded(lane, now: now.instant)
     }
 
-    /// Opens streams for what waits, as far as the connections have room.
+    /// Opens streams for waiting deliveries while connections have room.
     private mutating func openStreams(lane: Int, now: Moment) {
         let deadline = now.instant + settings.requestTimeout
         while let id = dispatch.nextToSend(lane: lane, in: deliveries) {
@@ -948,7 +954,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Takes out of the lane what is more than its share while it does not move.
+    /// Takes deliveries out of a lane that is blocked or slow and holds more than its share.
     private mutating func makeRoom(lane: Int, now: Moment) {
         guard
             let surplus = dispatch.surplus(
@@ -971,7 +977,7 @@ public struct DeliveryEngine: Sendable {
     private mutating func turnIntake(now: Moment) {
         if assignment.takeHeldBackChange() { intake.reasonChanged() }
         intake.timeAdvanced(now: now.instant)
-        // What is revoked stands as it is until it goes.
+        // Revoked partitions keep their pause state until they are gone.
         let isStopping = assignment.isShuttingDown
         guard assignment.isTakingRecords || isStopping else { return }
         let heldBack = assignment.heldBack
@@ -988,8 +994,10 @@ public struct DeliveryEngine: Sendable {
         if assignment.hasWaitedTooLong(now: now.instant) { stop(because: .offsetsUnknown) }
     }
 
-    /// Whether a delivery of the present assignment is in flight that may still come to its end; in
-    /// a transaction, the last commit takes those with it that have come to their outcome.
+    /// Whether a delivery of the current assignment may still finish.
+    ///
+    /// With transactions, a delivery that has reached its outcome does not count: the last commit
+    /// includes it.
     private func isAnyUnfinished(now: Moment) -> Bool {
         let isTransactional = settings.isTransactional
         let mayBegin = assignment.mayBeginAttempts(now: now.instant)
@@ -1017,8 +1025,9 @@ public struct DeliveryEngine: Sendable {
         carryOutTransactionSteps()
     }
 
-    /// A delivery needs a topic that accepts nothing; without room to wait for it, it goes without
-    /// that record.
+    /// A delivery needs a topic that accepts no records.
+    ///
+    /// If too many wait for that topic, the delivery is published without that record.
     private mutating func waitsAside(_ id: DeliveryID) {
         guard case .publishing(let records) = deliveries[id].place,
             let publication = records.auxiliary
@@ -1040,17 +1049,19 @@ public struct DeliveryEngine: Sendable {
         decision.transactions += publishing.takeSteps()
     }
 
-    // MARK: - A delivery's way
+    // MARK: - A delivery's path
 
-    /// The only way from one place to the next: the owner of the old place counts one less, and the
-    /// new one's queues the ticket.
+    /// Moves a delivery to another place: the only way to do so.
+    ///
+    /// The old place's owner removes it from its count, and the new place's owner queues the
+    /// ticket.
     ///
     /// - Parameters:
     ///   - id: The delivery.
-    ///   - place: Where it goes.
-    ///   - due: Until when it waits, if it is to wait.
-    ///   - isFirst: Whether it goes before all others of its lane.
-    ///   - now: This turn's moment, for what enters a lane.
+    ///   - place: The new place.
+    ///   - due: When its wait ends, if it has to wait.
+    ///   - isFirst: Whether it joins the front of its lane.
+    ///   - now: This turn's moment; needed for entering a lane.
     private mutating func move(
         _ id: DeliveryID,
         to place: Delivery.Place,
@@ -1093,11 +1104,11 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// What a record is waiting for, if for anything, or whether it is sent.
+    /// Decides what a record waits for, if for anything, and otherwise whether to send it.
     private mutating func begin(_ id: DeliveryID, now: Moment) {
         let arrival = deliveries[id].arrival
         if let schema = arrival.facts.awaitedSchema {
-            // What it is can be said without the registry; only why cannot.
+            // The outcome is known without the registry; only a more exact reason is not.
             if let reason = arrival.facts.invalidReason, intake.hasFailed(schema) {
                 conclude(id, with: .invalid(reason), now: now)
             } else {
@@ -1128,7 +1139,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Whether an event is sent.
+    /// Decides whether an event is sent.
     private mutating func route(_ id: DeliveryID, _ arrival: Arrival, now: Moment) {
         guard let route = arrival.facts.route, let names = arrival.facts.names else {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
@@ -1164,7 +1175,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// A delivery comes to the end of its device's line.
+    /// Puts a delivery at the end of its device's or channel's line.
     private mutating func joinLine(
         _ id: DeliveryID,
         _ arrival: Arrival,
@@ -1179,7 +1190,7 @@ public struct DeliveryEngine: Sendable {
         }
         move(id, to: .inLine)
         if arrival.facts.isBroadcast {
-            // A channel's newest broadcast says all that its older ones do, and better.
+            // A channel's newest broadcast replaces all older ones.
             for older in dispatch.line(of: device) where older != id { supersede(older, now: now) }
         } else if let collapse = arrival.facts.collapse, dispatch.isThrottled(device) {
             for older in dispatch.line(of: device).dropFirst()
@@ -1189,7 +1200,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// First of its device's line: on to the route's queue, when the app's rate allows.
+    /// Moves the first of a line to its route's queue, or to the queue of its app's rate limit.
     private mutating func approach(_ id: DeliveryID, now: Moment) {
         if let limit = deliveries[id].facts.rateLimit,
             !dispatch.mayPass(limit: limit, now: now.instant)
@@ -1200,9 +1211,10 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// The delivery needs its place in the line no more: the device's next one may go.
+    /// Gives up the delivery's place in its line, so that the next one may proceed.
     ///
-    /// Called for every delivery that ends, is postponed or is handed back; again does nothing.
+    /// Called for every delivery that ends, is postponed or is released; a second call has no
+    /// effect.
     private mutating func leaveLine(_ id: DeliveryID) {
         guard let line = deliveries[id].line else { return }
         deliveries.update(id) { $0.isInLine = false }
@@ -1213,8 +1225,9 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Ends a delivery that has no stream, because a newer one says the same better; one that is
-    /// being sent stays: its answer decides.
+    /// Ends a delivery because a newer one replaces it.
+    ///
+    /// A delivery that is being sent stays: its answer decides.
     private mutating func supersede(_ id: DeliveryID, now: Moment) {
         switch deliveries[id].place {
         case .undecided, .inLine, .atRate, .inLane, .waiting:
@@ -1224,7 +1237,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Ends a broadcast that would be sent once more, though a newer one waits behind it.
+    /// Ends a broadcast that is about to be sent again although a newer one waits behind it.
     ///
     /// - Returns: whether it has ended.
     private mutating func supersededByNewer(_ id: DeliveryID, now: Moment) -> Bool {
@@ -1239,7 +1252,7 @@ public struct DeliveryEngine: Sendable {
 
     /// Takes the delivery off its stream.
     ///
-    /// - Returns: nil when no answer is expected for it any more.
+    /// - Returns: nil if no answer was expected any more.
     private mutating func attemptEnded(_ id: DeliveryID) -> Dispatch.Attempt? {
         guard deliveries.contains(id), case .onStream(let connection) = deliveries[id].place,
             let sentAt = deliveries[id].sentAt
@@ -1255,8 +1268,9 @@ public struct DeliveryEngine: Sendable {
         )
     }
 
-    /// Whether the delivery is still this shard's to finish; if not, releases it: its partition was
-    /// given up meanwhile, and its new owner sends it.
+    /// Whether this shard must still finish the delivery; releases it if not.
+    ///
+    /// Its partition was given up in the meantime, and the next owner sends the event.
     private mutating func isKept(_ id: DeliveryID) -> Bool {
         if assignment.isCurrent(deliveries[id].facts.partition, deliveries[id].ledgerEntry) {
             return true
@@ -1265,7 +1279,7 @@ public struct DeliveryEngine: Sendable {
         return false
     }
 
-    /// The next attempt after a wait, or later, unless the last one was the last.
+    /// Plans the next attempt: after a wait in memory, through a retry topic, or not at all.
     private mutating func tryAgain(
         _ id: DeliveryID,
         after failure: AttemptFailure,
@@ -1274,7 +1288,7 @@ public struct DeliveryEngine: Sendable {
         now: Moment
     ) {
         guard isKept(id),
-            // A channel that is throttled stays so for the newer one.
+            // A throttled channel is throttled for the newer broadcast too.
             isDeviceThrottled || !supersededByNewer(id, now: now)
         else { return }
         let plan = retry.plan(
@@ -1313,8 +1327,10 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Nobody knows whether APNs had the notification: again with the same `apns-id`, unless late
-    /// is wrong.
+    /// Retries with the same `apns-id` after an attempt of unknown result.
+    ///
+    /// Push types in `sentOnce` are not retried: APNs may have received the notification, and for
+    /// them a late second one is wrong.
     private mutating func retryUnknown(
         _ id: DeliveryID,
         after failure: AttemptFailure,
@@ -1328,10 +1344,10 @@ public struct DeliveryEngine: Sendable {
         conclude(id, with: .undeliverable(failure.reason, status: nil), now: now)
     }
 
-    /// Elsewhere or once more, and without counting: the peer did not process the request.
+    /// Sends a request again that the peer did not process; it does not count as an attempt.
     ///
-    /// At once the first time, then with growing delays. A peer that refuses for `retryHereFor` has
-    /// Kafka keep the event; what no retry topic takes waits here, until it is given up or expires.
+    /// At once the first time, then with growing delays. After `retryHereFor` of refusals the event
+    /// goes to a retry topic; if none takes it, it waits here until it is given up or expires.
     private mutating func resend(_ id: DeliveryID, after failure: AttemptFailure, now: Moment) {
         counts.unprocessed += 1
         guard isKept(id) else { return }
@@ -1353,7 +1369,7 @@ public struct DeliveryEngine: Sendable {
             backOff(id, until: due, now: now)
             return
         }
-        // Where no retry topic fits, there is nothing to end it for before it is given up.
+        // If no retry topic takes the event, it keeps waiting until it is given up.
         let delivery = deliveries[id]
         let deferral = retry.deferral(of: delivery, because: failure, waitingFor: .zero, now: now)
         if deferral != nil || due.timestamp > retry.giveUpAt(delivery, now: now) {
@@ -1363,7 +1379,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Waits in memory, if there is still time then.
+    /// Waits in memory for the next attempt, unless the event expires before.
     private mutating func backOff(_ id: DeliveryID, until due: Moment, now: Moment) {
         if deliveries[id].facts.isExpired(at: due.timestamp) {
             expire(id, at: due.timestamp, now: now)
@@ -1372,7 +1388,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// The token had expired: a new one, and one more try at once.
+    /// Requests a new provider token after APNs called the last one expired, and retries at once.
     private mutating func refreshProviderToken(
         _ id: DeliveryID,
         after failure: AttemptFailure,
@@ -1386,7 +1402,8 @@ public struct DeliveryEngine: Sendable {
         )
         guard isKept(id) else { return }
         guard !deliveries[id].isProviderTokenRefreshed else {
-            // A fresh token did not help, or APNs allows none yet: no event will fare better.
+            // A fresh token did not help, or APNs does not allow one yet: every other event would
+            // fail too.
             parkCredential(of: id, after: failure, now: now)
             return
         }
@@ -1396,10 +1413,11 @@ public struct DeliveryEngine: Sendable {
         approach(id, now: now)
     }
 
-    /// Sends it once more, on a fresh connection: the old one may not know yet that the topic was added
-    /// to the key.
+    /// Retries on a fresh connection after APNs refused the topic.
     ///
-    /// - Returns: false when the refusal is accepted.
+    /// The old connection may not know yet that the topic was added to the key.
+    ///
+    /// - Returns: false if the refusal is final.
     private mutating func tryTopic(
         _ topic: KeyedHash,
         of id: DeliveryID,
@@ -1418,9 +1436,9 @@ public struct DeliveryEngine: Sendable {
         return true
     }
 
-    /// Parks the delivery's credential, and takes the delivery out of its way.
+    /// Parks the delivery's credential, and postpones or resends the delivery.
     ///
-    /// - Returns: whether it was in use until now.
+    /// - Returns: whether the credential was in use until now.
     @discardableResult
     private mutating func parkCredential(
         of id: DeliveryID,
@@ -1438,7 +1456,7 @@ public struct DeliveryEngine: Sendable {
         )
         guard isKept(id) else { return isNew }
         let parking = dispatch.parking(of: credential)
-        // Sent with the key before: the present one may do.
+        // It was sent with the previous key; the current one may work.
         if parking.isReplaced(since: sentAt), deliveries[id].attempts < settings.retry.attempts {
             guard !supersededByNewer(id, now: now) else { return isNew }
             countRetry(because: failure.reason)
@@ -1449,11 +1467,12 @@ public struct DeliveryEngine: Sendable {
         return isNew
     }
 
-    /// APNs has enough of this device until then: of what waits with the same `collapse_id` only
-    /// the newest is worth sending.
+    /// Throttles a device until that time, because APNs asked for it.
     ///
-    /// What is to wait longer than for a retry from memory goes to a retry topic, all but the
-    /// delivery that was refused: it is its caller's.
+    /// Of waiting deliveries with the same `collapse_id`, only the newest is kept.
+    ///
+    /// If the wait exceeds what a retry in memory may take, the waiting deliveries go to a retry
+    /// topic. The refused delivery itself does not: the caller handles it.
     private mutating func throttle(
         _ device: KeyedHash,
         after refused: (id: DeliveryID, failure: AttemptFailure),
@@ -1478,7 +1497,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Counts a retry under its reason; what APNs calls it, and we do not know, under one.
+    /// Counts a retry by reason; all APNs reasons that we do not know count as one.
     private mutating func countRetry(because reason: Reason) {
         counts.retries += 1
         if case .unknownAPNs = reason {
@@ -1490,11 +1509,12 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - Ends
 
-    /// What waits in a blocked lane goes to a retry topic, with all that waits for its device; it
-    /// says why.
+    /// Sends a delivery in a blocked lane to a retry topic, with all deliveries to its device.
+    ///
+    /// The failure names why the lane is blocked.
     private mutating func postponeBlocked(_ id: DeliveryID, lane: Int, now: Moment) {
         let (failure, notBefore) = dispatch.blockage(lane: lane)
-        // Behind it the device's next ones would come to the lane one by one.
+        // Otherwise the next ones of the device would enter the lane one by one.
         let line = deliveries[id].line.map { dispatch.line(of: $0) } ?? [id]
         for member in line.reversed() {
             counts.madeRoom += 1
@@ -1502,16 +1522,16 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Puts a delivery off to a retry topic, or ends it where no tier fits.
+    /// Defers a delivery to a retry topic, or ends it if no tier fits.
     ///
-    /// The delivery has no stream. Where no tier fits, it is `undeliverable` for the reason of this
-    /// failure; what has expired already is `expired`.
+    /// The delivery must not have a stream. If no tier fits, it becomes `undeliverable` with the
+    /// failure's reason; if it has expired, `expired`.
     ///
     /// - Parameters:
     ///   - id: the delivery.
-    ///   - failure: what its last attempt died of, or what keeps it from being attempted.
-    ///   - notBefore: when the next attempt makes sense, from `Retry-After` for instance.
-    ///   - now: the present moment.
+    ///   - failure: why its last attempt failed, or why it cannot be attempted.
+    ///   - notBefore: the earliest useful time of the next attempt, for example from `Retry-After`.
+    ///   - now: this turn's moment.
     private mutating func postpone(
         _ id: DeliveryID,
         because failure: AttemptFailure,
@@ -1543,7 +1563,7 @@ public struct DeliveryEngine: Sendable {
         publish(.retry, of: id)
     }
 
-    /// Decides the outcome of an event and has it published.
+    /// Decides the outcome of an event, and publishes it.
     private mutating func conclude(
         _ id: DeliveryID,
         with finding: consuming Finding,
@@ -1563,7 +1583,7 @@ public struct DeliveryEngine: Sendable {
             for word in words { spread(word) }
         }
         var records: Publications = .outcome
-        // Most are accepted, and nothing more is to be published than the outcome.
+        // Most events are accepted, and need only an outcome record.
         if !finding.isAccepted || finding.isTokenReadmitted {
             if settings.publishesTokenStatus, finding.concernsToken, !arrival.facts.isBroadcast {
                 records.insert(.tokenStatus)
@@ -1585,7 +1605,8 @@ public struct DeliveryEngine: Sendable {
         publish(records, of: id)
     }
 
-    /// Reports news of a token to the process's list, and to what waits for the same token.
+    /// Reports news of a token to the process's list, and to waiting deliveries with the same
+    /// token.
     private mutating func spread(_ word: TokenWord) {
         decision.tokenWords.append(word)
         let line = dispatch.line(of: word.token)
@@ -1593,7 +1614,7 @@ public struct DeliveryEngine: Sendable {
         if !line.isEmpty { hygiene.doubt(word.token) }
     }
 
-    /// Has the records of a decided delivery published: now, or in the next transaction.
+    /// Publishes the records of a decided delivery: now, or in the next transaction.
     private mutating func publish(_ records: Publications, of id: DeliveryID) {
         move(id, to: .publishing(records))
         publishing.decided(id, records, needing: auxiliaryTopic(of: records, id))
@@ -1604,7 +1625,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// The topic that a delivery's records need other than the results topic.
+    /// The topic that a delivery's records need in addition to the results topic.
     private func auxiliaryTopic(of records: Publications, _ id: DeliveryID) -> RecordTopic? {
         guard settings.isTransactional, records != .outcome else { return nil }
         switch records.auxiliary {
@@ -1619,17 +1640,17 @@ public struct DeliveryEngine: Sendable {
 
     /// Ends a delivery without an outcome: the partition's next owner reads the record again.
     ///
-    /// `isUndone`: it had come to an outcome, which is not written: it is not a duplicate of its
-    /// own return.
+    /// `isUndone`: its outcome was decided but is not written, so the record is not a duplicate
+    /// when it is read again.
     private mutating func release(_ id: DeliveryID, isUndone: Bool = false) {
         counts.released += 1
         assignment.letGo(deliveries[id].facts.partition, deliveries[id].ledgerEntry)
         remove(id, isUndone: isUndone)
     }
 
-    /// Takes the delivery out of the shard's hands.
+    /// Removes a delivery from the shard.
     ///
-    /// - Returns: The delivery as it was.
+    /// - Returns: The removed delivery.
     @discardableResult
     @inline(__always)
     private mutating func remove(_ id: DeliveryID, isUndone: Bool) -> Delivery {
@@ -1644,7 +1665,7 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - The end of an assignment
 
-    /// Releases what is held: nobody waits for it to come due.
+    /// Releases held deliveries: the shard no longer waits for them to become due.
     private mutating func releaseHeld() {
         for id in intake.takeAllHeld() {
             intake.entered(deliveries[id].arrival)
@@ -1652,10 +1673,10 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Releases what has no stream and no outcome: the partitions' next owner sends it.
+    /// Releases deliveries without a stream or an outcome: the partitions' next owner sends them.
     ///
-    /// What is in flight stays, so that its outcome is published; it moves an offset only if its
-    /// partition comes back.
+    /// Deliveries in flight stay, so that their outcomes are published; they settle an offset only
+    /// if their partition comes back.
     private mutating func releaseWaiting() {
         dropTransaction()
         releaseHeld()
@@ -1663,14 +1684,14 @@ public struct DeliveryEngine: Sendable {
         for id in deliveries.identifiers where deliveries[id].place.isBeforeSending { release(id) }
     }
 
-    /// The assignment is over: its outcomes are its next owner's to find and to publish.
+    /// Drops the transaction at the end of an assignment; the next owner publishes its outcomes.
     private mutating func dropTransaction() {
         guard let dropped = publishing.dropAll() else { return }
         for id in dropped { release(id, isUndone: true) }
         if !publishing.isCommitting { assignment.commitFinished(failed: []) }
     }
 
-    /// Does the present transaction again from its beginning.
+    /// Aborts the current transaction and repeats it from its beginning.
     private mutating func abortTransaction(now: Moment) {
         if publishing.undo(now: now.instant) { undone() }
     }
@@ -1688,14 +1709,14 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// The first reason is the one that is reported.
+    /// Requests a stop; only the first reason is reported.
     private mutating func stop(because reason: StopReason) {
         decision.stop = decision.stop ?? reason
     }
 
     // MARK: - Queries
 
-    /// How many records the shard may take from Kafka now.
+    /// The number of records the shard may take from Kafka now.
     public mutating func intakeBudget(now: Instant) -> Int {
         log?.note(.intakeBudgetAsked) { $0.write(now) }
         return intake.budget(now: now)
@@ -1717,16 +1738,17 @@ public struct DeliveryEngine: Sendable {
         return deadline
     }
 
-    /// The next delivery whose schema has come, to be decoded again and handed to `recordDecoded`.
+    /// The next delivery whose schema has arrived; decode it again and pass it to `recordDecoded`.
     ///
-    /// One after the other, because all of them may be too much work for one turn.
+    /// One at a time, because decoding all of them may take too long for one turn.
     public mutating func nextToDecode() -> DeliveryID? {
         log?.note(.nextToDecodeAsked)
         return intake.nextToDecode()
     }
 
-    /// Tokens of which something waits that may be sent, with a word against them when the process's
-    /// list was asked last, or held for long since: to be asked again, before the turn's end.
+    /// Tokens to look up in the process's list again, before the turn ends.
+    ///
+    /// Those of waiting deliveries whose token was reported as dead, or that were held for long.
     public mutating func doubtfulTokens(now: Instant) -> [KeyedHash] {
         let due = intake.heldDue(now: now)
         guard hygiene.hasDoubts || !due.isEmpty else { return [] }
@@ -1734,23 +1756,24 @@ public struct DeliveryEngine: Sendable {
             .sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// The delivery, unless it has left: a copy of all its fields.
+    /// A copy of the delivery; nil if it has left.
     public func delivery(_ id: DeliveryID) -> Delivery? {
         deliveries.contains(id) ? deliveries[id] : nil
     }
 
-    /// What `APNsAnswer.topic` is to hold, for an answer that refuses the topic, and from time to
-    /// time for one with 200; nil: the delivery has left.
+    /// The value for `APNsAnswer.topic`; nil if the delivery has left.
+    ///
+    /// Needed for an answer that refuses the topic, and occasionally for a 200.
     public func topic(of id: DeliveryID) -> KeyedHash? {
         guard deliveries.contains(id) else { return nil }
         return settings.hygiene.hashKey.hash(of: deliveries[id].arrival.topic)
     }
 
-    /// Prefetches what will be needed soon; changes nothing else.
+    /// Prefetches memory that will be needed soon; changes nothing else.
     ///
-    /// To be called for each place of a batch before its turn. `ahead` says whose part to fetch:
-    /// the delivery that is so far ahead as the part's `distance`; nil: nobody's. `mutating`, so
-    /// that the engine is borrowed and not copied.
+    /// Call it for each element of a batch before processing it. `ahead` returns the delivery whose
+    /// part to fetch: the one that is the part's `distance` ahead in the batch; nil: none.
+    /// `mutating`, so that the engine is borrowed instead of copied.
     @inline(__always)
     public mutating func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
         deliveries.lookAhead(ahead)
@@ -1758,39 +1781,41 @@ public struct DeliveryEngine: Sendable {
 
     public var inFlightEvents: Int { intake.events }
     public var inFlightBytes: Int { intake.bytes }
-    /// Retry records in flight that are not due.
+    /// Retry records in flight that are not due yet.
     public var heldEvents: Int { intake.heldEvents }
     public var heldBytes: Int { intake.heldBytes }
-    /// Every assigned partition may deliver records: no bound is reached, nothing is held back.
+    /// Whether every assigned partition may deliver records: no limit is reached, none is held
+    /// back.
     public var isIntakeOpen: Bool {
         assignment.isTakingRecords && assignment.heldBack.isEmpty && intake.isOpen
     }
     public var assignedPartitions: [PartitionID] { assignment.partitions }
 
-    /// True once the group was left: nothing will be committed any more.
+    /// True once the shard has left the group and commits nothing more.
     public var hasLeftGroup: Bool { assignment.phase == .left }
 
-    /// The partition's reading position; nil when nobody knows.
+    /// The partition's next offset to read; nil: unknown.
     public func position(of partition: PartitionID) -> Offset? {
         assignment.position(of: partition)
     }
 
-    /// The lowest offset of the partition that is not settled, or the next one to be read; nil when
-    /// nobody knows.
+    /// The partition's lowest unsettled offset, or its next offset to read if all are settled.
+    ///
+    /// Nil: unknown.
     public func unsettledOffset(of partition: PartitionID) -> Offset? {
         assignment.unsettledOffset(of: partition)
     }
 
-    /// Since when Kafka has not returned the group's offsets; nil: it has, or is not asked.
+    /// When the shard started to wait for the group's offsets; nil: it is not waiting.
     public var offsetsMissingSince: Instant? { assignment.offsetsMissingSince }
 
-    /// Whether Kafka was told to pause the partition.
+    /// Whether the shard paused the partition in Kafka.
     public func isPaused(_ partition: PartitionID) -> Bool { intake.isPaused(partition) }
 
     /// The connections of a route.
     public func pool(of route: Route) -> PoolMachine { dispatch.pool(of: route) }
 
-    /// Deliveries of a route that wait for a stream.
+    /// The number of a route's deliveries that wait for a stream.
     public func waitingCount(of route: Route) -> Int { dispatch.waitingCount(of: route) }
 
     public func breaker(of route: Route) -> CircuitBreaker { dispatch.breaker(of: route) }
@@ -1799,29 +1824,29 @@ public struct DeliveryEngine: Sendable {
         dispatch.parking(of: credential)
     }
 
-    /// The route's fuse; nil: the configuration has none.
+    /// The route's token fuse; nil: none is configured.
     public func tokenFuse(of route: Route) -> TokenFuse? { hygiene.fuse(of: route) }
 
-    /// Deliveries that wait for their app's rate limit.
+    /// The number of deliveries that wait for their app's rate limit.
     public var rateLimitedCount: Int { dispatch.rateLimitedCount }
 
-    /// Deliveries whose schema is being fetched, or has come without their having been decoded.
+    /// The number of deliveries whose schema is being fetched, or that have not been decoded since.
     public var awaitingSchemaCount: Int { intake.awaitingSchemaCount }
 
     public var hasToDecode: Bool { intake.hasToDecode }
 
-    /// The transactions of the shard's producer; nil: outcomes are not written in any.
+    /// The transactions of the shard's producer; nil: outcomes are written without transactions.
     public var transactions: OutcomeTransactions? { publishing.transactions }
 
-    /// When the oldest event in flight was read, if any is without an acknowledged outcome.
+    /// When the oldest event without an acknowledged outcome was read; nil: there are none.
     ///
-    /// What waits in flight to come due, at most one a partition, is young on purpose and left out.
-    /// Looks at every delivery: not for every turn.
+    /// Leaves out retry records that wait to become due, at most one per partition. Scans all
+    /// deliveries, so do not call it every turn.
     public var oldestArrival: Instant? { deliveries.oldestArrival }
 
-    /// By source, when the oldest of its records in hand was written to Kafka; nil: there is none.
+    /// By source, when the oldest record in flight was written to Kafka; nil: none is in flight.
     ///
-    /// Records of retry topics are left out: they wait on purpose. Likewise not for every turn.
+    /// Leaves out records of retry topics, which wait on purpose. Do not call it every turn either.
     public func oldestRecords(ofSources count: Int) -> [Timestamp?] {
         deliveries.oldestRecords(ofSources: count)
     }
@@ -1829,29 +1854,29 @@ public struct DeliveryEngine: Sendable {
 
 /// What happened to a record that arrived.
 public struct ArrivalReply: Hashable, Sendable {
-    /// False when the record is not the shard's to deliver.
+    /// False if the shard must not deliver the record.
     ///
-    /// It was settled before, or is not of the assignment. Its offset is not committed for it.
+    /// It was settled before, or is not in the assignment; this copy of it moves no offset.
     public var isTaken = false
-    /// It is a retry record before its time, and its partition is to be paused.
+    /// Whether it is a retry record that is not due yet; its partition must be paused.
     public var isEarly = false
-    /// False once the shard holds its limit of bytes.
+    /// False once the shard has reached its limit of bytes.
     public var hasRoom = true
 
-    /// Whether nothing behind it may be taken in this turn.
+    /// Whether to take no more records in this turn.
     public var stopsReading: Bool { isEarly || !hasRoom }
 }
 
-/// An attempt that APNs has answered.
+/// An answered attempt, with its verdict.
 public struct JudgedAttempt: Hashable, Sendable {
     public let verdict: Verdict
     public let route: Route
     public let sentAt: Instant
-    /// The answer parks the credential, and with it its key.
+    /// Whether the answer parks the credential, and with it every credential that has its key.
     public let revokesKey: Bool
 }
 
-/// What happened since the start; only ever grows.
+/// Counters since the start; they only grow.
 public struct EngineCounts: Hashable, Sendable {
     /// Records taken, tombstones included.
     public var consumed = 0
@@ -1860,19 +1885,21 @@ public struct EngineCounts: Hashable, Sendable {
     public var tombstones = 0
     /// Outcomes acknowledged by Kafka.
     public var terminal = 0
-    /// Retry records acknowledged by Kafka: each ends a consumption, and its event is consumed
-    /// once more when it comes out of the retry topic.
+    /// Retry records acknowledged by Kafka.
+    ///
+    /// Each ends one consumption; the event is consumed again when it comes out of the retry topic.
     public var deferred = 0
-    /// Deliveries handed back without an outcome, because their partition was given up; its next
-    /// owner reads them again.
+    /// Deliveries released without an outcome, because their partition was given up.
+    ///
+    /// The partition's next owner reads them again.
     public var released = 0
     public var attempts = 0
     public var retries = 0
-    /// Streams that the peer gave back unprocessed.
+    /// Streams that the peer returned unprocessed.
     public var unprocessed = 0
-    /// Deliveries that gave way to a newer one with the same `collapse_id`.
+    /// Deliveries replaced by a newer one with the same `collapse_id`.
     public var superseded = 0
-    /// Deliveries deferred without an attempt, because their route or device delayed the others.
+    /// Deliveries deferred without an attempt, because their route or device delayed others.
     public var madeRoom = 0
     /// Retries that the credential's budget did not allow.
     public var retriesDenied = 0

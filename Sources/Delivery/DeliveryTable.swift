@@ -1,25 +1,25 @@
 import CPrefetch
 import Vocabulary
 
-/// The deliveries in flight, in slots that are used again.
+/// The deliveries in flight, in reused slots.
 ///
-/// The deliveries in flight are also linked in the order in which they were sent. All attempts
-/// have the same time limit, so the first of the list is the next to run out of it, and an answer
-/// takes its delivery out in constant time.
+/// Deliveries with an open stream are also linked in the order in which they were sent. All
+/// attempts have the same timeout, so the head of the list is the next to time out, and an answer
+/// unlinks its delivery in constant time.
 ///
-/// The slot is the only truth about a delivery; a queue is an order of tickets, which are void once
-/// their delivery has moved on. So nothing is ever searched in a queue.
+/// The slot is the only source of truth about a delivery. A queue orders tickets, which become void
+/// when their delivery moves on, so nothing is ever searched for in a queue.
 struct DeliveryTable: Sendable {
-    /// A delivery, behind what the table itself keeps of it: who asks for one needs both.
+    /// A delivery, after the table's own fields: reading one needs both.
     private struct Slot {
         var generation: UInt32 = 1
-        /// Grows with each move and is never reset: an older ticket is void.
+        /// Incremented with each move and never reset, which voids older tickets.
         var moves: UInt32 = 0
         var previous = DeliveryTable.none
         var next = DeliveryTable.none
         var isTaken = true
         var deadline = Instant(nanoseconds: 0)
-        /// Not optional: of an optional the compiler copies all to read one field.
+        /// Not optional: the compiler copies a whole optional to read one of its fields.
         var delivery: Delivery
     }
 
@@ -28,7 +28,7 @@ struct DeliveryTable: Sendable {
 
     private var slots: [Slot] = []
     private var free: [Int] = []
-    /// The table's own: all threads would count references to one that they shared.
+    /// One per table: threads sharing one would contend for its reference count.
     private let nothing = Arrival.ofNothing()
     private var oldest = none
     private var newest = none
@@ -56,9 +56,9 @@ struct DeliveryTable: Sendable {
 
     /// Frees the slot.
     ///
-    /// Inlined, because what is returned is moved once more.
+    /// Inlined, because returning it costs another move.
     ///
-    /// - Returns: What stood there, moved out of it.
+    /// - Returns: The delivery, moved out of the slot.
     @inline(__always)
     mutating func take(_ id: DeliveryID) -> Delivery {
         requireTaken(id)
@@ -71,10 +71,10 @@ struct DeliveryTable: Sendable {
         return taken
     }
 
-    /// The delivery, which is in flight.
+    /// The delivery, which must be in flight.
     ///
-    /// Inlined, so that who wants one field copies that field: a delivery has many, and a call
-    /// (let alone a coroutine, which allocates its frame) would copy them all.
+    /// Inlined, so that reading one field copies only that field: a call would copy all fields, and
+    /// a coroutine would also allocate its frame.
     subscript(id: DeliveryID) -> Delivery {
         @inline(__always) get {
             requireTaken(id)
@@ -82,7 +82,7 @@ struct DeliveryTable: Sendable {
         }
     }
 
-    /// Changes the delivery where it is.
+    /// Changes the delivery in place.
     @inline(__always)
     mutating func update(_ id: DeliveryID, _ change: (inout Delivery) -> Void) {
         requireTaken(id)
@@ -96,7 +96,7 @@ struct DeliveryTable: Sendable {
 
     // MARK: Tickets
 
-    /// Moves the delivery: every ticket of it is void from now on.
+    /// Moves the delivery, which voids all its earlier tickets.
     @inline(__always)
     mutating func move(_ id: DeliveryID, to place: Delivery.Place) -> Ticket {
         requireTaken(id)
@@ -105,7 +105,7 @@ struct DeliveryTable: Sendable {
         return Ticket(slot: id.slot, moves: slots[id.index].moves)
     }
 
-    /// Whose ticket it is; nil: it is void.
+    /// The delivery of a ticket; nil: the ticket is void.
     @inline(__always)
     func holder(of ticket: Ticket) -> DeliveryID? {
         slots[Int(ticket.slot)].moves == ticket.moves
@@ -122,9 +122,9 @@ struct DeliveryTable: Sendable {
         slots.indices.contains { slots[$0].isTaken && isWanted(slots[$0].delivery) }
     }
 
-    /// When the oldest delivery in flight arrived, those that wait to come due left out.
+    /// When the oldest delivery in flight arrived, leaving out those that wait to become due.
     ///
-    /// Reads the slots where they are: to copy each would cost more than to look at it.
+    /// Reads the slots in place: copying each would cost more than reading it.
     var oldestArrival: Instant? {
         var oldest: Instant?
         for index in slots.indices {
@@ -136,7 +136,7 @@ struct DeliveryTable: Sendable {
         return oldest
     }
 
-    /// By source, when the oldest of its records was written, as far as they came from there.
+    /// By source, when its oldest record in flight was written; leaves out records of retry topics.
     func oldestRecords(ofSources count: Int) -> [Timestamp?] {
         var oldest = [Timestamp?](repeating: nil, count: count)
         for index in slots.indices where slots[index].isTaken {
@@ -176,7 +176,7 @@ struct DeliveryTable: Sendable {
 
     // MARK: In flight
 
-    /// The next delivery on a stream to run out of time.
+    /// The delivery on a stream that times out next, and when.
     var nextDeadline: (delivery: DeliveryID, at: Instant)? {
         guard oldest != Self.none else { return nil }
         return (identifier(ofSlot: Int(oldest)), slots[Int(oldest)].deadline)

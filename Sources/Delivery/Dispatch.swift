@@ -2,42 +2,43 @@ import APNsRules
 import ConnectionPool
 import Vocabulary
 
-/// The way of a routed delivery to a stream, and what keeps a bad credential, a failing endpoint or
-/// a slow one from stopping the others (decision 0013).
+/// Takes a routed delivery to a stream, and isolates routes from each other (decision 0013).
 ///
-/// A delivery joins its device's line; the first of a line asks its app's rate limit, waits in its
-/// route's queue, and gets a stream on one of the route's connections. It is in its line until it
-/// ends.
+/// A bad credential, or a failing or slow endpoint, does not stop the others.
 ///
-/// A route with its connections, queue and breaker is a *lane*. It is *blocked* while its credential
-/// is parked or its breaker is not closed.
+/// A delivery joins its device's line. The first in the line passes its app's rate limit, waits in
+/// its route's queue, and gets a stream on one of the route's connections. It keeps its place in
+/// the line until it ends.
+///
+/// A route with its connections, queue and circuit breaker is a *lane*. A lane is *blocked* while
+/// its credential is parked or its breaker is not closed.
 struct Dispatch: Sendable {
-    /// What was opened for a delivery's attempt.
+    /// A stream opened for a delivery.
     struct Attempt: Sendable {
         let connection: ConnectionID
         let route: Route
         let sentAt: Instant
         let isBroadcast: Bool
-        /// The device's or channel's name.
+        /// The key of the device or channel.
         let target: KeyedHash?
-        /// The same, while the delivery is in its line.
+        /// The same key while the delivery is in its line; nil otherwise.
         let line: KeyedHash?
     }
 
-    /// What a GOAWAY says of the credential.
+    /// What a GOAWAY means for the credential.
     enum GoAwayWord {
         case nothing
-        /// It is out of use for a while.
+        /// The credential is now parked.
         case condemned
-        /// Its provider token is too old: that which was in use then.
+        /// The provider token in use at that time has expired.
         case tokenExpired(TokenRefresh)
     }
 
-    /// What is more than a lane may hold while others can flow.
+    /// Why a lane must give up deliveries that hold up others.
     enum Surplus {
         /// The lane is blocked.
         case blocked
-        /// The lane moves, but so slowly that it takes others' memory.
+        /// The lane is so slow that it takes other lanes' share of memory.
         case congested
     }
 
@@ -46,27 +47,27 @@ struct Dispatch: Sendable {
         var queue: WeightedQueues<Ticket>
         var breaker: CircuitBreaker
         var topics = TopicTrials()
-        /// Since when nothing flows; nil: it does.
+        /// When the lane was blocked; nil: it is not.
         var blockedSince: Instant?
         /// Deliveries of the route that are in a line, wherever they wait.
         var held = 0
     }
 
-    /// So long a delivery waits for a blocked lane before it makes room.
+    /// How long a delivery waits for a blocked lane before it makes room.
     private static let patience = Duration.seconds(5)
-    /// So many that wait are looked at for a probe, of each source.
+    /// How many waiting deliveries of each source to consider for a probe.
     private static let probeChoice = 64
-    /// Between two looks for what has waited too long.
+    /// The time between two searches for deliveries that have waited too long.
     private static let sweepInterval = Duration.seconds(1)
 
     private let settings: EngineSettings
-    /// By the route's index.
+    /// By route index.
     private var lanes: [Lane]
     private var wakes: WakeList
-    /// By the credential's place in the configuration.
+    /// By credential index in the configuration.
     private var parking: [CredentialParking]
-    /// Since when a GOAWAY has called the provider token expired and nothing has shown it valid; by the
-    /// credential's place.
+    /// When a GOAWAY called the provider token expired, if no answer has shown it valid since; by
+    /// credential index.
     private var tokenExpiredAt: [Instant?]
     private var pacing: DevicePacing
     private var rates: RateLimits
@@ -98,17 +99,18 @@ struct Dispatch: Sendable {
 
     // MARK: Lines
 
-    /// A delivery comes to the end of its device's line.
+    /// Puts a delivery at the end of its device's line.
     ///
-    /// - Returns: whether it is the first, and continues at once.
+    /// - Returns: whether it is the first in line, and may proceed at once.
     mutating func joined(_ id: DeliveryID, _ device: KeyedHash, on route: Route) -> Bool {
         lanes[route.index].held += 1
         return pacing.joined(id, device)
     }
 
-    /// A delivery leaves its line, from wherever it is.
+    /// Removes a delivery from its line, wherever it is in it.
     ///
-    /// - Returns: who is first now, and from when on it may be sent, if that has changed.
+    /// - Returns: the new first delivery and the earliest time to send it; nil: the first is
+    ///   unchanged.
     mutating func left(
         _ id: DeliveryID,
         _ device: KeyedHash,
@@ -118,7 +120,7 @@ struct Dispatch: Sendable {
         return pacing.left(id, device)
     }
 
-    /// APNs has enough of this device until then.
+    /// APNs throttles this device until then.
     mutating func throttled(_ device: KeyedHash, until: Instant) {
         pacing.throttled(device, until: until)
     }
@@ -130,7 +132,7 @@ struct Dispatch: Sendable {
     /// Newest first.
     func line(of device: KeyedHash) -> [DeliveryID] { pacing.line(of: device) }
 
-    /// Whether nobody came to the line after that delivery.
+    /// Whether no delivery joined the line after this one.
     func isNewest(_ id: DeliveryID, of device: KeyedHash) -> Bool {
         pacing.isNewest(id, of: device)
     }
@@ -140,14 +142,14 @@ struct Dispatch: Sendable {
 
     // MARK: Rates
 
-    /// - Returns: false when it has to wait for its turn.
+    /// - Returns: false if the delivery must wait.
     mutating func mayPass(limit: Int, now: Instant) -> Bool { rates.take(from: limit, now: now) }
 
     mutating func enteredRate(_ ticket: Ticket, limit: Int) { rates.append(ticket, to: limit) }
 
     mutating func leftRate(limit: Int) { rates.left(limit) }
 
-    /// The next delivery whose turn has come.
+    /// The next delivery that its rate limit allows.
     mutating func nextOfRate(now: Instant, in table: DeliveryTable) -> DeliveryID? {
         guard !rates.isEmpty else { return nil }
         return rates.popDue(now: now) { table.holder(of: $0) != nil }
@@ -169,7 +171,7 @@ struct Dispatch: Sendable {
 
     /// The next delivery that a lane may open a stream for.
     ///
-    /// Half open, an event that the endpoint has not failed yet says more than one that it has.
+    /// Half open, prefers events that the endpoint has not failed yet: they are better probes.
     mutating func nextToSend(lane index: Int, in table: DeliveryTable) -> DeliveryID? {
         guard lanes[index].breaker.admits, parking[Route(index: index).credential].admits
         else { return nil }
@@ -199,10 +201,10 @@ struct Dispatch: Sendable {
         lanes[index].pool.streamWanted(now: now)
     }
 
-    /// What `nextToSend` said leaves the queue.
+    /// Removes from the queue the delivery that `nextToSend` returned.
     mutating func taken(lane index: Int) { lanes[index].queue.served() }
 
-    /// A stream was opened for it.
+    /// A stream was opened for that delivery.
     mutating func sent(lane index: Int) {
         lanes[index].breaker.requestStarted()
         parking[Route(index: index).credential].requestStarted()
@@ -240,20 +242,21 @@ struct Dispatch: Sendable {
                 tokenExpiredAt[credential] = nil
             }
         } else {
-            // What the delivery comes to parks it, or leaves it to the next probe.
+            // The conclusion of the delivery either parks the credential or leaves it to the next
+            // probe.
             parking[credential].requestAbandoned()
         }
         if let line = attempt.line, !verdict.throttlesDevice { pacing.relieved(line) }
         return hasFailed
     }
 
-    /// An attempt ended without an answer, so it proved nothing of the credential.
+    /// An attempt ended without an answer, which says nothing about the credential.
     ///
     /// - Parameters:
     ///   - attempt: The attempt.
-    ///   - isFailure: The endpoint let it run out of time, refused it or reset it.
+    ///   - isFailure: Whether the endpoint timed out, refused the stream or reset it.
     ///   - now: This turn's moment.
-    ///   - random: The engine's dice.
+    ///   - random: The engine's random numbers.
     /// - Returns: whether the endpoint failed the event.
     mutating func broke(
         _ attempt: Attempt,
@@ -288,7 +291,7 @@ struct Dispatch: Sendable {
         return true
     }
 
-    /// The connection answers, but is not to be used again.
+    /// Stops using a connection that answers but must not be reused.
     mutating func retire(
         _ attempt: Attempt,
         now: Instant,
@@ -305,19 +308,19 @@ struct Dispatch: Sendable {
         return connectionSteps(steps, lane: attempt.route.index)
     }
 
-    /// APNs took a notification for the topic.
+    /// APNs accepted a notification for the topic.
     mutating func topicWorked(_ topic: KeyedHash, on route: Route) {
         lanes[route.index].topics.worked(topic)
     }
 
     /// APNs refused the topic.
     ///
-    /// - Returns: what is to be done so that a fresh connection judges it; nil: the refusal is
-    ///   accepted.
+    /// - Returns: the steps that make a fresh connection judge the topic; nil: the refusal is
+    ///   final.
     mutating func topicRefused(_ topic: KeyedHash, _ attempt: Attempt, now: Instant)
         -> [ConnectionStep]?
     {
-        // A certificate names its topics itself.
+        // The certificate itself lists its topics, so a retry would not help.
         let (lane, credential) = (attempt.route.index, attempt.route.credential)
         guard !settings.credentials[credential].isProvenByHandshake,
             let connection = lanes[lane].pool.connections.first(where: {
@@ -337,9 +340,9 @@ struct Dispatch: Sendable {
 
     // MARK: Credentials
 
-    /// APNs refuses the credential: it is out of use for a while.
+    /// Parks a credential that APNs refuses.
     ///
-    /// - Returns: false when it is already, or was replaced since.
+    /// - Returns: false if it is parked already, or was replaced since `sentAt`.
     @discardableResult
     mutating func park(
         _ credential: Int,
@@ -352,7 +355,7 @@ struct Dispatch: Sendable {
         return parking[credential].refused(reason, sentAt: sentAt, now: now, using: &random)
     }
 
-    /// The key or certificate was reloaded: it is tried at once, on connections of its own.
+    /// The key or certificate was reloaded; it is tried at once, on new connections.
     mutating func credentialReplaced(_ credential: Int, now: Instant) -> [ConnectionStep] {
         parking[credential].replaced(now: now)
         tokenExpiredAt[credential] = nil
@@ -379,7 +382,7 @@ struct Dispatch: Sendable {
         guard let lane = laneOfConnection[id] else { return }
         wakes.touch(lane)
         lanes[lane].pool.connectionOpened(id, maxConcurrentStreams: streamLimit, now: now)
-        // A peer that allows no stream is as good as none.
+        // A peer that allows no stream is no better than none.
         if streamLimit > 0 { lanes[lane].breaker.connectSucceeded(now: now) }
     }
 
@@ -390,8 +393,8 @@ struct Dispatch: Sendable {
         if limit > 0 { lanes[lane].breaker.connectSucceeded(now: now) }
     }
 
-    /// - Returns: what the peer says of the credential: nothing of one that was replaced since the
-    ///   connection was made.
+    /// - Returns: what the GOAWAY means for the credential; nothing if the credential was replaced
+    ///   after the connection was made.
     mutating func goAwayReceived(
         _ id: ConnectionID,
         reason: Reason?,
@@ -414,9 +417,9 @@ struct Dispatch: Sendable {
                 tokenExpiredAt[credential] = now
                 return .tokenExpired(TokenRefresh(credential: credential, sentAt: sentAt))
             }
-            // Of a connection that has not seen the token since, it is not news.
+            // The connection has not carried the new token yet, so this GOAWAY is not news.
             guard sentAt >= expiredAt else { return .nothing }
-            // A fresh token did not help, or there may be none yet.
+            // A fresh token did not help, or APNs does not allow one yet.
             tokenExpiredAt[credential] = nil
         case .delivered, .unregistered, .rejected, .retryHere, .retryElsewhere: return .nothing
         }
@@ -443,7 +446,7 @@ struct Dispatch: Sendable {
         let connection = lanes[lane].pool.connections.first { $0.id == id }
         let wasOfUse = connection?.wasOfUse(isWanted: isWanted) ?? true
         let credential = Route(index: lane).credential
-        // Anyone who asks for a certificate where none is configured is not APNs.
+        // A peer that asks for a certificate where none is configured is not APNs.
         let isCondemned =
             cause == .certificateRefused && connection?.isSuperseded == false
             && settings.credentials[credential].isProvenByHandshake
@@ -473,7 +476,7 @@ struct Dispatch: Sendable {
         parking[Route(index: index).credential].timeAdvanced(now: now)
     }
 
-    /// What the lane's connections are to do, once its streams are opened.
+    /// The steps for the lane's connections, after its streams were opened.
     mutating func laneEnded(_ index: Int, now: Instant) -> [ConnectionStep] {
         var steps: [PoolMachine.Action] = []
         if case .parked = parking[Route(index: index).credential].phase {
@@ -492,7 +495,7 @@ struct Dispatch: Sendable {
         return result
     }
 
-    /// What waits for a stream; a breaker that waits for a connection is somebody, too.
+    /// The number of streams wanted; an open breaker that waits for a connection counts as one.
     private func demand(lane index: Int) -> Int {
         let waiting = lanes[index].queue.count
         return lanes[index].breaker.phase == .open(until: nil) ? max(1, waiting) : waiting
@@ -527,16 +530,16 @@ struct Dispatch: Sendable {
         }
     }
 
-    // MARK: What cannot flow
+    // MARK: Blocked lanes
 
-    /// Whether the lane's streams are shut.
+    /// Whether the lane must not open streams freely.
     private func isBlocked(lane index: Int) -> Bool {
         lanes[index].breaker.phase != .closed || !parking[Route(index: index).credential].isWorking
     }
 
-    /// Whether what waits in a blocked lane is to make room.
+    /// Whether deliveries in a blocked lane must make room.
     ///
-    /// Not when nothing else can flow: then it waits where it is, and the partitions pause.
+    /// Only if another lane can make progress; otherwise they stay, and the partitions are paused.
     private func makesRoom(lane index: Int) -> Bool {
         guard settings.canPostpone || !parking[Route(index: index).credential].isWorking else {
             return false
@@ -546,14 +549,15 @@ struct Dispatch: Sendable {
         }
     }
 
-    /// Notes whether the lane is blocked, and since when.
+    /// Records whether the lane is blocked, and since when.
     mutating func reviewBlockage(lane index: Int, now: Instant) {
         lanes[index].blockedSince =
             isBlocked(lane: index) ? lanes[index].blockedSince ?? now : nil
     }
 
-    /// Whether a lane that does not move holds more than its share; `isNearlyFull`: the bound on
-    /// what is in flight is nearly reached.
+    /// Whether a blocked or slow lane holds more than its share, and which of the two it is.
+    ///
+    /// `isNearlyFull`: the limit of deliveries in flight is nearly reached.
     mutating func surplus(
         lane index: Int,
         isNearlyFull: Bool,
@@ -573,7 +577,7 @@ struct Dispatch: Sendable {
         return .congested
     }
 
-    /// The next delivery that has to make room: of a blocked lane the first, of a slow one the last.
+    /// The next delivery to make room: the first of a blocked lane, the last of a slow one.
     mutating func nextToMakeRoom(
         lane index: Int,
         _ surplus: Surplus,
@@ -593,7 +597,7 @@ struct Dispatch: Sendable {
         }
     }
 
-    /// Why a lane is blocked, and when it may be open again.
+    /// Why a lane is blocked, and when it may reopen.
     func blockage(lane index: Int) -> (failure: AttemptFailure, notBefore: Instant?) {
         let parking = parking[Route(index: index).credential]
         let failure = AttemptFailure(
@@ -603,13 +607,13 @@ struct Dispatch: Sendable {
         return (failure, parking.nextDeadline ?? lanes[index].breaker.nextDeadline)
     }
 
-    /// Deliveries at the end of lines that are too long.
+    /// The newest deliveries of lines that are too long.
     ///
-    /// Each line is sent one by one, and all the others of its partitions wait for it. The oldest
-    /// stay.
+    /// A line is sent one delivery at a time, and other deliveries of its partitions wait for it.
+    /// The oldest deliveries of a line stay.
     func tooManyInLine(in table: DeliveryTable, now: Instant) -> [DeliveryID] {
         let allowance = settings.shareOfSlow
-        // All but the first of a line are deliveries without a device of their own.
+        // In each line, every delivery but the first waits behind another.
         let heldBehind = lanes.reduce(0) { $0 + $1.held } - pacing.deviceCount
         guard settings.canPostpone, heldBehind >= allowance else { return [] }
         return pacing.lines(longerThan: allowance).flatMap { line in
@@ -623,19 +627,19 @@ struct Dispatch: Sendable {
 
     // MARK: The sweep
 
-    /// Whether it is time to look for what has waited too long; the next time is a second later.
+    /// Whether it is time to look for deliveries that have waited too long; true once a second.
     mutating func beginSweep(now: Instant) -> Bool {
         guard nextSweep <= now else { return false }
         nextSweep = now + Self.sweepInterval
         return true
     }
 
-    /// What waits for a rate limit.
+    /// The deliveries that wait for a rate limit.
     mutating func sweepRates(in table: DeliveryTable) -> [DeliveryID] {
         rates.sweep { table.holder(of: $0) != nil }.compactMap(table.holder(of:))
     }
 
-    /// Lanes in which something waits; each has its turn, for this wakes it.
+    /// The lanes with waiting deliveries.
     var busyLanes: [Int] { lanes.indices.filter { !lanes[$0].queue.isEmpty } }
 
     mutating func sweepLane(_ index: Int, in table: DeliveryTable) -> [DeliveryID] {
@@ -644,15 +648,16 @@ struct Dispatch: Sendable {
             .compactMap(table.holder(of:))
     }
 
-    /// Since when a lane is blocked that is to make room; nil: what waits in it may wait on.
+    /// Since when a lane has been blocked that must make room; nil: its deliveries may keep
+    /// waiting.
     func inTheWaySince(lane index: Int) -> Instant? {
         isBlocked(lane: index) && makesRoom(lane: index) ? lanes[index].blockedSince : nil
     }
 
     /// Whether a delivery in a blocked lane has waited for it long enough.
     ///
-    /// A broadcast waits on while its endpoint may come back, unless its lane holds more than its
-    /// share: it has no retry topic to go to.
+    /// A broadcast cannot go to a retry topic, so it keeps waiting while its endpoint may recover,
+    /// unless its lane holds more than its share.
     func hasWaitedTooLong(
         _ arrival: Arrival,
         lane index: Int,
@@ -676,7 +681,7 @@ struct Dispatch: Sendable {
 
     var rateLimitedCount: Int { rates.waitingCount }
 
-    /// When something is due; `isNearlyFull`: there may be somebody to make room.
+    /// When something is due; `isNearlyFull`: a slow lane may have to make room.
     func nextDeadline(now: Instant, isNearlyFull: Bool) -> Instant? {
         var deadline = wakes.next(now: now)
         func consider(_ instant: Instant?) {
@@ -690,9 +695,9 @@ struct Dispatch: Sendable {
 }
 
 extension ConnectionMachine {
-    /// Whether the endpoint did its part: it served, or nobody asked it for anything.
+    /// Whether the endpoint did its part: it served requests, or had none to serve.
     ///
-    /// `isWanted`: something waits to be sent.
+    /// `isWanted`: a delivery waits to be sent.
     fileprivate func wasOfUse(isWanted: Bool) -> Bool {
         if isSuperseded { return true }
         if isConnecting || isStalled && shutSince != nil { return false }
@@ -701,7 +706,7 @@ extension ConnectionMachine {
 }
 
 extension Verdict {
-    /// The device, or the channel, has had enough for now.
+    /// Whether the answer throttles the device or channel.
     var throttlesDevice: Bool {
         switch (disposition, fault) {
         case (.retryHere, .token), (.retryHere, .channel): true
@@ -709,10 +714,10 @@ extension Verdict {
         }
     }
 
-    /// What the answer shows of its connection.
+    /// What the answer shows about its connection.
     ///
-    /// APNs looks at the provider token before it looks for the device, but perhaps not before it
-    /// looks at the rest of the request ("Sending notification requests to APNs").
+    /// APNs checks the provider token before the device token, but perhaps after the rest of the
+    /// request ("Sending notification requests to APNs").
     fileprivate var worth: AnswerWorth {
         switch fault {
         case .connection: .presence
@@ -723,13 +728,12 @@ extension Verdict {
     }
 }
 
-/// Which lanes have something to do in this turn: those that something happened to, and those
-/// whose time has come.
+/// The lanes with something to do in this turn: those touched by an input, and those that are due.
 ///
-/// A shard can have hundreds of lanes of which a few are busy; the others cost a comparison.
+/// A shard can have hundreds of lanes with only a few busy; each idle one costs one comparison.
 private struct WakeList: Sendable {
     private var touched: [Int] = []
-    /// The other buffer: they take turns, so that no turn allocates.
+    /// The second buffer: the two alternate, so that no turn allocates.
     private var due: [Int] = []
     private var isTouched: [Bool]
     private var deadlines: [Instant]
@@ -741,19 +745,19 @@ private struct WakeList: Sendable {
         deadlines = Array(repeating: Self.never, count: count)
     }
 
-    /// Something happened to the lane.
+    /// Marks the lane as having something to do.
     mutating func touch(_ lane: Int) {
         guard !isTouched[lane] else { return }
         isTouched[lane] = true
         touched.append(lane)
     }
 
-    /// The lane had its turn, and has another at that time; nil: only when something happens.
+    /// Sets the lane's next turn; nil: only when it is touched.
     mutating func sleep(_ lane: Int, until deadline: Instant?) {
         deadlines[lane] = deadline ?? Self.never
     }
 
-    /// Hands over the lanes to be turned, and forgets that they were touched.
+    /// Returns the lanes that are due, and clears their marks.
     mutating func takeDue(now: Instant) -> [Int] {
         for lane in deadlines.indices where deadlines[lane] <= now { touch(lane) }
         for lane in touched { isTouched[lane] = false }

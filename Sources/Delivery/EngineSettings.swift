@@ -9,28 +9,28 @@ public struct EngineSettings: Sendable {
         case latest
     }
 
-    /// In the order of the configuration.
+    /// In configuration order.
     public var credentials: [CredentialScope]
     public var routing: CredentialRouting
     public var pool: PoolMachine.Limits
     public var retry: RetryPolicy
-    /// No attempt begins later than this after the first one failed.
+    /// No attempt starts later than this after the first one failed.
     public var retryHereFor: Duration
-    /// Where an event waits if these attempts fail.
+    /// The retry topics for events whose attempts here fail.
     public var later: RetryTiers
-    /// No round of an event begins later than this after its first attempt failed.
+    /// No round of an event starts later than this after its first attempt failed.
     public var giveUpAfter: Duration
     /// An attempt without an answer ends after this.
     public var requestTimeout: Duration
     public var intake: IntakeGate.Limits
-    /// Where a group without committed offsets starts.
+    /// Where to start if the group has no committed offset.
     public var start: Start
     /// What to do if a log ends before the group's position.
     public var offsetLost: LostOffset.Policy
     public var commitInterval: Duration
-    /// How long SIGTERM waits for what is in flight.
+    /// How long to wait after SIGTERM for deliveries in flight.
     public var drainTimeout: Duration
-    /// How long a rebalance waits for what is in flight: the whole group waits with it.
+    /// How long a rebalance waits for deliveries in flight; the whole group waits with it.
     public var revokeDrainTimeout: Duration
     /// How long the last commit of an assignment may take.
     public var finalCommitTimeout: Duration
@@ -44,17 +44,17 @@ public struct EngineSettings: Sendable {
     public var retryBudget: RetryBudget.Limits
     /// An event's maximum age, from its first record's timestamp; nil: no limit.
     public var eventAge: Duration?
-    /// Push types that are not retried if it is unknown whether APNs received them: late is wrong.
+    /// Push types not retried if APNs may have received the request: for them, late is wrong.
     public var sentOnce: Set<PushType>
-    /// Whether there are retry topics, so that what cannot be sent need not wait in memory.
+    /// Whether retry topics exist, so that deliveries need not wait in memory.
     public var canPostpone: Bool { !later.delays.isEmpty }
-    /// Deliveries that may wait in memory for what does not move at all, while others can flow.
+    /// How many deliveries may wait in memory for a blocked lane while others make progress.
     var shareOfBlocked: Int { max(1, intake.events / 8) }
-    /// Deliveries that may wait for what moves slowly, when the bound is nearly full.
+    /// How many deliveries may wait for a slow lane when the limit in flight is nearly reached.
     var shareOfSlow: Int { max(1, intake.events / 4) }
     public var hygiene: HygieneSettings
-    /// Outcomes and the offsets that they settle are written in one transaction, which Kafka aborts
-    /// after this long (`transaction.timeout.ms`); nil: without transactions.
+    /// The timeout (`transaction.timeout.ms`) of transactions that write outcomes and the offsets
+    /// they settle together; nil: no transactions.
     public var transactionTimeout: Duration?
     public var isTransactional: Bool { transactionTimeout != nil }
 
@@ -116,13 +116,13 @@ public struct EngineSettings: Sendable {
 
 /// What the configuration decides about token hygiene.
 public struct HygieneSettings: Hashable, Sendable {
-    /// Send nothing to a token that APNs reported as dead until the app registers it again.
+    /// Suppress events for tokens that APNs reported as dead, until the app registers them again.
     public var suppressesUnregistered: Bool
     /// Minimum number of notifications that a shard remembers; 0: no duplicates are detected.
     public var dedupWindow: Int
-    /// Nil: every answer of APNs about a token is accepted.
+    /// Nil: every APNs answer about a token is accepted.
     public var fuse: TokenFuse.Settings?
-    /// The same for every shard of the process, and for the list that they share.
+    /// Shared by all shards of the process, and by their list of dead tokens.
     public var hashKey: HashKey
 
     public init(

@@ -1,22 +1,23 @@
 import APNsRules
 import Vocabulary
 
-/// What may come out of Kafka, and what has come but cannot be judged yet: retry records before
-/// their time, and records whose schema is being fetched.
+/// Decides how much to take from Kafka, and keeps records that cannot be judged yet.
 ///
-/// Bounds, shares and reasons to wait each say what they think of a partition; `pauses` puts it
-/// together once a turn.
+/// Those are retry records that are not due, and records whose schema is being fetched.
+///
+/// Limits, shares and waits each have their own reasons to pause a partition; `pauses` combines
+/// them once a turn.
 struct Intake: Sendable {
-    /// What becomes of a delivery whose schema is not here.
+    /// What to do with a delivery whose schema is missing.
     enum SchemaStep {
-        /// It waits, and is the first: the schema must be fetched.
+        /// It is the first to need the schema: fetch it, and wait.
         case fetch
         case wait
         /// Too many wait already, and the registry does not answer.
         case giveUp
     }
 
-    /// A registry that refuses at once is not asked in a tight loop.
+    /// The minimum delay, so that a registry that fails at once is not asked in a tight loop.
     private static let minSchemaDelay = Duration.milliseconds(100)
 
     private let settings: EngineSettings
@@ -25,11 +26,11 @@ struct Intake: Sendable {
     private var pauses = PartitionPauses()
     private var heldRecords = HeldRecords()
     private var schemaWaits = SchemaWaits()
-    /// For the topic of token statuses.
+    /// Deliveries that wait for the token-status topic.
     private var statusWaits: TopicWaits
-    /// For those that take events: of dead letters, and retry topics.
+    /// Deliveries that wait for topics that take events: dead letters and retry topics.
     private var eventWaits: TopicWaits
-    /// Of the assignment: each partition's source.
+    /// The source of each partition of the assignment.
     private var sources: [PartitionID: Int] = [:]
 
     init(_ settings: EngineSettings) {
@@ -60,17 +61,17 @@ struct Intake: Sendable {
 
     // MARK: Retry records before their time
 
-    /// How long the record is still to be held; nil: it may be sent.
+    /// How much longer to hold the record; nil: it may be sent.
     func timeToHold(_ arrival: Arrival, now: Timestamp) -> Duration? {
         guard let history = arrival.facts.history else { return nil }
         let wait = settings.later.wait(of: history, now: now)
         return wait > .zero ? wait : nil
     }
 
-    /// Holds a retry record that is not due, and stops its partition.
+    /// Holds a retry record that is not due, and pauses its partition.
     ///
-    /// It is not the intake's for now: records that wait must not keep others out. There is one for
-    /// each partition of a retry topic, which is bound enough.
+    /// A held record does not count against the intake's limits, so that it keeps no other record
+    /// out. The number is bounded: at most one per partition of a retry topic.
     mutating func held(_ id: DeliveryID, _ arrival: Arrival, for wait: Duration, now: Instant) {
         guard let history = arrival.facts.history else {
             preconditionFailure("only retry records are held")
@@ -89,19 +90,19 @@ struct Intake: Sendable {
         pauses.reasonChanged()
     }
 
-    /// Takes a held record that is due, if there is room for it; `entered` follows.
+    /// Takes a held record that is due, if there is room; the caller must then call `entered`.
     mutating func takeDue(now: Instant) -> DeliveryID? {
         isRoomForHeld ? heldRecords.popDue(now: now)?.delivery : nil
     }
 
-    /// Lets partitions continue that have been paused for long enough.
+    /// Resumes partitions whose pause is over.
     mutating func freePartitions(now: Instant) {
         if heldRecords.freePartitions(now: now) { pauses.reasonChanged() }
     }
 
-    /// Gives up everything that is held: nobody waits for it to come due when an assignment ends.
+    /// Removes all held records, because nothing waits for them after the assignment.
     ///
-    /// `entered` follows for each.
+    /// The caller must call `entered` for each.
     mutating func takeAllHeld() -> [DeliveryID] {
         var all: [DeliveryID] = []
         while let held = heldRecords.popDue(now: Instant(nanoseconds: .max)) {
@@ -117,13 +118,13 @@ struct Intake: Sendable {
 
     // MARK: Schemas
 
-    /// Whether the registry did not answer when it was last asked for the schema.
+    /// Whether the last fetch of the schema failed.
     func hasFailed(_ schema: SchemaReference) -> Bool { schemaWaits.hasFailed(schema) }
 
-    /// A record needs a schema that is not here.
+    /// Notes that a record needs a schema that is missing.
     ///
-    /// Once a fetch has failed, those that wait take no more than their share of the bound: what is
-    /// too much goes to a retry topic, where there is one. The first fetch is given its moment.
+    /// Once a fetch has failed, waiting deliveries may take only a share of the limit; the excess
+    /// goes to a retry topic if possible. Before that, all of them wait for the first fetch.
     mutating func needs(
         _ schema: SchemaReference,
         _ id: DeliveryID,
@@ -150,9 +151,9 @@ struct Intake: Sendable {
 
     mutating func schemaFetched(_ schema: SchemaReference) { schemaWaits.answer(schema) }
 
-    /// The registry could not be asked; it is asked again, as long as a delivery has time left.
+    /// The registry did not answer; the fetch is retried while a waiting delivery has time left.
     ///
-    /// - Returns: those that wait no longer; `hadTime`: only because too many do.
+    /// - Returns: deliveries that stop waiting; `hadTime`: only because too many are waiting.
     mutating func schemaFetchFailed(
         _ schema: SchemaReference,
         now: Instant,
@@ -160,11 +161,11 @@ struct Intake: Sendable {
     ) -> [(delivery: DeliveryID, hadTime: Bool)] {
         guard var wait = schemaWaits.take(schema) else { return [] }
         wait.attempts += 1
-        // Time bounds the tries, not their number: nothing is sent by them.
+        // Time limits the fetches, not their number: fetching sends nothing to APNs.
         let attempt = min(wait.attempts, settings.retry.attempts)
         let delay = settings.retry.delay(beforeAttempt: attempt, using: &random) ?? .zero
         let due = now + max(delay, Self.minSchemaDelay)
-        // What they are can be said without the registry; only why cannot.
+        // Their outcome is known without the registry; only a more exact reason is not.
         let unreadable = wait.waiters.filter { !$0.isEvent }
         for waiter in unreadable { schemaWaits.endWait(waiter.delivery) }
         wait.waiters.removeAll { !$0.isEvent }
@@ -181,7 +182,8 @@ struct Intake: Sendable {
             excess -= 1
             givenUp.append((waiter.delivery, hadTime: isInTime))
         }
-        // Those that did not wait are no reason to ask at once for the next of their kind.
+        // If only unreadable records waited, keep the entry, so that the next one does not fetch at
+        // once.
         guard !remaining.isEmpty || !unreadable.isEmpty else { return givenUp }
         wait.waiters = remaining
         schemaWaits.goOn(wait, for: schema)
@@ -189,10 +191,10 @@ struct Intake: Sendable {
         return givenUp
     }
 
-    /// The next delivery whose schema has come.
+    /// The next delivery whose schema has arrived.
     mutating func nextToDecode() -> DeliveryID? { schemaWaits.popAnswered() }
 
-    /// The schemas that are to be requested again.
+    /// The schemas to fetch again now.
     mutating func schemasDue(now: Instant) -> [SchemaReference] {
         var due: [SchemaReference] = []
         while let schema = schemaWaits.retries.popDue(now: now) {
@@ -206,12 +208,12 @@ struct Intake: Sendable {
         return due
     }
 
-    /// The assignment is gone, with everything that waits.
+    /// Forgets all waits, at the end of an assignment.
     mutating func forgetSchemaWaits() { schemaWaits = SchemaWaits() }
 
     // MARK: Topics other than the results topic
 
-    /// A delivery waits for nothing but this record to be taken.
+    /// A delivery now waits only for this record to be accepted.
     mutating func waitsForTopic(
         _ publication: Publication,
         of id: DeliveryID,
@@ -219,7 +221,7 @@ struct Intake: Sendable {
     ) {
         let (partition, byteCount) = (arrival.facts.partition, arrival.facts.byteCount)
         switch publication {
-        // All that is in flight needs this topic.
+        // Every delivery needs the results topic; nothing is gained by treating it separately.
         case .outcome: break
         case .tokenStatus: _ = statusWaits.began(id, partition, byteCount: byteCount)
         case .deadLetter, .retry:
@@ -227,14 +229,15 @@ struct Intake: Sendable {
         }
     }
 
-    /// Kafka did not take a delivery's record, and too many wait for its topic: it is dropped.
+    /// Whether a record that Kafka did not accept is dropped, because too many wait for its topic.
     ///
-    /// A token's status may be dropped: the outcome has it, and the token's next answer repeats it.
+    /// Only a token-status record may be dropped: the outcome contains the same facts, and APNs'
+    /// next answer about the token repeats them.
     func hasNoRoomToWait(_ id: DeliveryID) -> Bool {
         statusWaits.contains(id) && statusWaits.isExceeded
     }
 
-    /// The delivery waits for such a topic no more, if it did.
+    /// Ends the delivery's wait for such a topic, if it had one.
     @inline(__always)
     mutating func topicWaitEnded(_ id: DeliveryID) {
         _ = statusWaits.ended(id)
@@ -243,7 +246,7 @@ struct Intake: Sendable {
 
     // MARK: Partitions
 
-    /// The group gave these partitions to the shard.
+    /// The group assigned these partitions to the shard.
     mutating func assigned(_ partitions: [AssignedPartition]) {
         sources = [:]
         for partition in partitions {
@@ -255,24 +258,24 @@ struct Intake: Sendable {
         }
     }
 
-    /// The assignment is read from now on; it starts unpaused.
+    /// Reading of the assignment starts; no partition is paused.
     mutating func assignmentBegan() { pauses.assigned() }
 
-    /// Something outside of the intake stops a partition, or lets it continue.
+    /// A reason outside the intake to pause partitions may have changed.
     mutating func reasonChanged() { pauses.reasonChanged() }
 
-    /// Lets time pass; the bounds may stop partitions, or let them continue.
+    /// Advances time; limits may pause partitions or resume them.
     mutating func timeAdvanced(now: Instant) {
         if shares.timeAdvanced() { pauses.reasonChanged() }
         if gate.timeAdvanced(now: now) { pauses.reasonChanged() }
     }
 
-    /// Which partitions are to be paused, and which to continue.
+    /// Which partitions to pause, and which to resume.
     ///
     /// - Parameters:
-    ///   - partitions: The assignment's.
-    ///   - isStopped: Whether something outside of the intake stops a partition.
-    /// - Returns: One pause and one resume at most.
+    ///   - partitions: The partitions of the assignment.
+    ///   - isStopped: Whether a reason outside the intake pauses the partition.
+    /// - Returns: At most one pause and one resume.
     mutating func pauseChanges(
         of partitions: [PartitionID],
         where isStopped: (PartitionID) -> Bool
@@ -287,7 +290,7 @@ struct Intake: Sendable {
 
     // MARK: Queries
 
-    /// How many records the shard may take from Kafka now.
+    /// The number of records the shard may take from Kafka now.
     mutating func budget(now: Instant) -> Int { gate.budget(now: now) }
 
     var byteBudget: Int { gate.byteBudget }
@@ -302,10 +305,11 @@ struct Intake: Sendable {
 
     func isPaused(_ partition: PartitionID) -> Bool { pauses.isPaused(partition) }
 
-    /// Retry records whose time has come.
+    /// Held retry records that are due.
     func heldDue(now: Instant) -> [DeliveryID] { heldRecords.due(now: now) }
 
-    /// When something is due; where there is no room for a held record, what leaves wakes it.
+    /// When something is due; without room for a held record, the next delivery to leave triggers a
+    /// turn.
     var nextDeadline: Instant? {
         let deadlines = [
             isRoomForHeld ? heldRecords.nextDeadline : nil, schemaWaits.nextDue,

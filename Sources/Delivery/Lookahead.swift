@@ -1,21 +1,21 @@
 import CPrefetch
 import Vocabulary
 
-/// The parts of a delivery in memory, each found through the one before.
+/// The parts of a delivery in memory; each is found through the one before.
 ///
-/// With thousands of events in flight a delivery has left the CPU's caches by the time that
-/// something happens to it, and to fetch each of these takes as long as hundreds of instructions.
-/// So code that goes through a batch has them fetched while those before are worked on; see
-/// decision 0025.
+/// With thousands of events in flight, a delivery has left the CPU's caches before its next input,
+/// and fetching each part takes as long as hundreds of instructions. Loops over a batch therefore
+/// prefetch the parts of later elements; see decision 0025.
 public enum DeliveryPart: CaseIterable, Sendable {
     case delivery
-    /// What arrived, and the result if it is decided.
+    /// What arrived, and the conclusion if there is one.
     case arrival
-    /// The record's value and key, or the beginning of it.
+    /// The start of the record's value and key.
     case bytes
 
-    /// How many places before its turn a delivery's part is fetched: early enough to be there when
-    /// the next part needs it.
+    /// How many elements ahead in the batch a part is prefetched.
+    ///
+    /// Early enough to be cached when fetching the next part needs it.
     public var distance: Int {
         switch self {
         case .delivery: 8
@@ -41,7 +41,7 @@ extension [Send] {
 extension [OutgoingRecord] {
     /// Prefetches what writing the next records will need.
     ///
-    /// For most outcomes that is not a byte of the event.
+    /// Most outcomes need none of the event's bytes.
     @inline(__always)
     public func lookAhead(from index: Int) {
         let next = index + DeliveryPart.arrival.distance
@@ -67,12 +67,12 @@ extension DeliveryTable {
 }
 
 extension Arrival {
-    /// About what the object takes, behind its header of two words.
+    /// Roughly the size of the object after its header of two words.
     private static let byteCountInMemory =
         16 + MemoryLayout<ArrivalFacts>.stride + MemoryLayout<Record>.stride
         + MemoryLayout<Event>.stride + MemoryLayout<APNsTopic>.stride
 
-    /// Longer values are read from one end to the other, which the CPU foresees by itself.
+    /// Longer values are read sequentially, which the CPU prefetches by itself.
     private static let maxBytes = 512
 
     func prefetch() {
@@ -82,9 +82,9 @@ extension Arrival {
     }
 
     func prefetchBytes() {
-        // SAFETY: an array is one reference, to an object whose elements begin after 32 bytes; the
-        // address is not read. To lend the elements would ask for their count at the array's head,
-        // which is what must not be waited for.
+        // SAFETY: an array is one reference, to an object whose elements start at byte 32; the
+        // address is not read. Borrowing the elements would read the count in the array's header,
+        // which is the memory access that prefetching avoids.
         let start = unsafe unsafeBitCast(record.valueAndKey, to: UnsafeRawPointer.self)
         unsafe hg_prefetch(start, min(32 + facts.byteCount, Self.maxBytes))
     }

@@ -1,15 +1,15 @@
 public import Vocabulary
 
-/// The records that an outcome can consist of, and the one that stands for its absence.
+/// The records that a delivery can be published as.
 public enum Publication: UInt8, Hashable, Sendable, CaseIterable {
     case outcome
     case tokenStatus
     case deadLetter
-    /// The event itself, to be tried again later; never together with the others.
+    /// The event itself, to be retried later; never combined with the others.
     case retry
 }
 
-/// A set of them; every event has one, so it is not a `Set`, which allocates.
+/// A set of publications; not a `Set`, which would allocate for every event.
 public struct Publications: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -30,7 +30,7 @@ public struct Publications: OptionSet, Hashable, Sendable {
         rawValue & 1 << publication.rawValue != 0
     }
 
-    /// In the order in which they are produced.
+    /// Visits them in the order in which they are produced.
     @inline(__always)
     func forEach(_ act: (Publication) -> Void) {
         for number in 0..<UInt8(4) where rawValue & 1 << number != 0 {
@@ -38,7 +38,7 @@ public struct Publications: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// The one next to the outcome, if there is one: there are never two.
+    /// The record besides the outcome, if any; there is never more than one.
     var auxiliary: Publication? {
         if contains(.tokenStatus) { return .tokenStatus }
         if contains(.deadLetter) { return .deadLetter }
@@ -50,15 +50,15 @@ public struct Publications: OptionSet, Hashable, Sendable {
     }
 }
 
-/// Why Kafka refuses a record.
+/// Why Kafka rejects a record.
 public enum PublicationFault: Hashable, Sendable, CaseIterable {
-    /// Nothing about it: it can be taken another time.
+    /// Nothing is wrong with it; it may succeed later.
     case none
-    /// What its topic is given: rights are missing, the topic is gone, clocks are far apart.
+    /// The topic does not accept it: missing rights, a deleted topic, or clocks too far apart.
     case topic
-    /// The batch that it was in.
+    /// The batch that contained it.
     case batch
-    /// The record as it is, however often.
+    /// The record itself; it will never be accepted.
     case record
 }
 
@@ -72,7 +72,7 @@ public struct PublicationTag: Hashable, Sendable {
         self.publication = publication
     }
 
-    /// Reads what `rawValue` wrote; nil for any other number.
+    /// Reads the value written by `rawValue`; nil for any other number.
     public init?(rawValue: UInt64) {
         let number = UInt8(rawValue >> Self.slotBitCount & Self.publicationMask)
         guard let publication = Publication(rawValue: number) else { return nil }
@@ -80,12 +80,12 @@ public struct PublicationTag: Hashable, Sendable {
         delivery = DeliveryID(rawValue: rawValue & ~(Self.publicationMask << Self.slotBitCount))
     }
 
-    /// The publication stands between slot and generation.
+    /// The publication is encoded between slot and generation.
     public var rawValue: UInt64 {
         delivery.rawValue | UInt64(publication.rawValue) << Self.slotBitCount
     }
 
-    /// Slots have 32 bits in a `DeliveryID`; `DeliveryTable` leaves the two highest to the tag.
+    /// A `DeliveryID` has 32 bits for the slot; `DeliveryTable` leaves the top two to the tag.
     static let slotBitCount: UInt64 = 30
     private static let publicationMask: UInt64 = 3
 }

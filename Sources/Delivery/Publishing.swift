@@ -1,27 +1,28 @@
 import Vocabulary
 
-/// The records that say how deliveries ended, until Kafka has them.
+/// The records that report how deliveries ended, until Kafka acknowledges them.
 ///
-/// Which are to be produced, and which again; with transactions, which of them belong together
+/// Decides which to produce, which to repeat and, with transactions, which belong together
 /// (decision 0016).
 struct Publishing: Sendable {
-    /// Between two tries to produce a record.
+    /// The wait between two attempts to produce a record.
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
 
-    /// Nil: outcomes are written one by one, and offsets after them.
+    /// Nil: without transactions; outcomes are written one by one, and offsets committed after
+    /// them.
     private(set) var transactions: OutcomeTransactions?
-    /// Records of a delivery to be produced in this turn.
+    /// Records of a delivery to produce in this turn.
     private struct Due {
         let delivery: DeliveryID
         let records: Publications
-        /// They were produced before.
+        /// Whether they were produced before.
         let isRepeat: Bool
     }
 
     private var due: [Due] = []
-    /// To be produced once more, later.
+    /// Records to produce again later.
     private var retries = TimedQueue<PublicationTag>()
-    /// How often Kafka has refused a record, of those that it has refused.
+    /// How often Kafka has rejected each record.
     private var refusals: [PublicationTag: Int] = [:]
 
     init(_ settings: EngineSettings) {
@@ -30,9 +31,9 @@ struct Publishing: Sendable {
 
     // MARK: Records
 
-    /// A delivery has ended: these records say so.
+    /// A delivery has ended, and these records report it.
     ///
-    /// `topic` is the one that they need other than the results topic.
+    /// `topic`: the topic they need besides the results topic.
     mutating func decided(_ id: DeliveryID, _ records: Publications, needing topic: RecordTopic?) {
         if transactions == nil {
             due.append(Due(delivery: id, records: records, isRepeat: false))
@@ -41,14 +42,14 @@ struct Publishing: Sendable {
         }
     }
 
-    /// Kafka did not take the record: once more after a while, and with growing delays.
+    /// Kafka did not accept the record; schedules another attempt, with growing delays.
     mutating func failed(_ tag: PublicationTag, now: Instant) {
         let count = refusals[tag, default: 0] + 1
         refusals[tag] = count
         retries.insert(tag, due: now + Self.backoff.ceiling(afterFailures: count))
     }
 
-    /// The delivery waits for the record no more.
+    /// The delivery no longer waits for the record.
     @inline(__always)
     mutating func ended(_ tag: PublicationTag) {
         if !refusals.isEmpty { refusals[tag] = nil }
@@ -56,7 +57,7 @@ struct Publishing: Sendable {
 
     /// The producer was replaced: unacknowledged records are produced again.
     ///
-    /// What is to be done in this turn goes to the new one, and needs it no second time.
+    /// Records already queued for this turn go to the new producer, and are not queued twice.
     mutating func producerReplaced(
         _ unacknowledged: [(delivery: DeliveryID, records: Publications)]
     ) {
@@ -79,7 +80,7 @@ struct Publishing: Sendable {
         due.append(Due(delivery: delivery, records: records, isRepeat: true))
     }
 
-    /// What is to be produced, in order, and forgotten here.
+    /// Removes and returns the records to produce, in order.
     mutating func takeRecords() -> [PublicationTag] {
         var tags: [PublicationTag] = []
         tags.reserveCapacity(due.count)
@@ -97,48 +98,49 @@ struct Publishing: Sendable {
 
     // MARK: Transactions
 
-    /// Kafka will never take this record; its delivery goes without it.
+    /// Kafka will never accept this record; its delivery is published without it.
     mutating func withdraw(_ tag: PublicationTag) { transactions?.withdraw(tag) }
 
-    /// All records of a delivery in the transaction are acknowledged, or it has left.
+    /// All records of a delivery in the transaction are acknowledged, or the delivery has left.
     mutating func memberFinished() { transactions?.memberFinished() }
 
-    /// Kafka did not take a record of the transaction: all of it is done again.
+    /// Kafka did not accept a record of the transaction; repeats the whole transaction.
     ///
-    /// - Returns: whether there was one to do again.
+    /// - Returns: whether there was a transaction to repeat.
     mutating func undo(now: Instant) -> Bool {
         guard isTakingRecords else { return false }
         transactions?.recordFailed(now: now)
         return true
     }
 
-    /// The topic refuses a record of this delivery as it is: the transaction is done again, a second
-    /// time without it.
+    /// The topic rejects a record of this delivery; repeats the transaction, and leaves the
+    /// delivery out if that happens again.
     ///
-    /// - Returns: whether there was one to do again.
+    /// - Returns: whether there was a transaction to repeat.
     mutating func undo(refused id: DeliveryID, now: Instant) -> Bool {
         guard isTakingRecords else { return false }
         transactions?.refused(id, now: now)
         return true
     }
 
-    /// A record's topic accepts nothing: the transaction is done again without those that need it.
+    /// A record's topic accepts no records; repeats the transaction without the deliveries that
+    /// need it.
     ///
-    /// - Returns: whether there was one to do again.
+    /// - Returns: whether there was a transaction to repeat.
     mutating func undo(topicOf tag: PublicationTag, now: Instant) -> Bool {
         guard isTakingRecords else { return false }
         transactions?.topicRefused(tag, now: now)
         return true
     }
 
-    /// Has those stand aside that need a topic which accepts nothing.
+    /// Sets deliveries aside that need a topic which accepts no records.
     ///
-    /// - Returns: who does from now on.
+    /// - Returns: the deliveries that are newly set aside.
     mutating func setAside() -> [DeliveryID] { transactions?.setAside() ?? [] }
 
-    /// Kafka refused a batch: the transaction is done again in parts.
+    /// Kafka rejected a batch; repeats the transaction in parts.
     ///
-    /// - Returns: whether there was one to do again.
+    /// - Returns: whether there was a transaction to repeat.
     mutating func undoInParts() -> Bool {
         guard isTakingRecords else { return false }
         transactions?.batchRefused()
@@ -171,9 +173,9 @@ struct Publishing: Sendable {
         transactions?.producerFailed(failure, now: now) ?? .nothing
     }
 
-    /// The assignment is over: its outcomes are its next owner's to find and to publish.
+    /// Drops all deliveries at the end of an assignment; the next owner publishes their outcomes.
     ///
-    /// - Returns: the deliveries that are not to be published any more; nil without transactions.
+    /// - Returns: the deliveries that are no longer published; nil without transactions.
     mutating func dropAll() -> [DeliveryID]? { transactions?.dropAll() }
 
     /// Whether a commit is in progress.
@@ -181,29 +183,29 @@ struct Publishing: Sendable {
 
     mutating func timeAdvanced(now: Instant) { transactions?.timeAdvanced(now: now) }
 
-    /// The deliveries that enter the transaction now; their records are to be produced.
+    /// The deliveries that enter the transaction now; produce their records.
     mutating func admit(now: Instant) -> [(id: DeliveryID, records: Publications)] {
         let admitted = transactions?.admit(now: now) ?? []
         for (id, records) in admitted { produceAgain(records, of: id) }
         return admitted
     }
 
-    /// Deliveries wait for the next transaction.
+    /// Whether deliveries wait for the next transaction.
     var hasWaiting: Bool { transactions?.waiting.isEmpty == false }
 
-    /// The transaction has as many deliveries as it may have, and others wait for the next.
+    /// Whether the transaction has reached its limit, and other deliveries wait for the next.
     var isFull: Bool { transactions?.isFull ?? false }
 
-    /// A commit is due: the transaction takes no more.
+    /// A commit is due; no more deliveries enter the transaction.
     mutating func close() { transactions?.close() }
 
-    /// Who is in the transaction that can be committed now; nil: there is none.
+    /// The deliveries of the transaction that is ready to commit; nil: none is ready.
     var membersToCommit: [DeliveryID]? {
         guard let transactions, transactions.isReadyToCommit else { return nil }
         return transactions.members
     }
 
-    /// - Returns: false when there was nothing to commit.
+    /// - Returns: false if there was nothing to commit.
     mutating func commit(_ commits: [PartitionCommit]) -> Bool {
         transactions?.commit(commits) ?? false
     }

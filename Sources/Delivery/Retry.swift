@@ -1,30 +1,30 @@
 import APNsRules
 import Vocabulary
 
-/// What follows a failed attempt: another one from memory after a wait, or none.
+/// Decides what follows a failed attempt: another one from memory after a wait, or none.
 ///
-/// What may not be tried again from memory goes to a retry topic, or ends.
+/// An event that may not be retried from memory goes to a retry topic, or ends.
 struct Retry: Sendable {
-    /// What becomes of an event after a failed attempt.
+    /// The next step of an event after a failed attempt.
     enum Next {
-        /// Another attempt then.
+        /// Another attempt at this moment.
         case again(at: Moment)
-        /// Its time here is over, or its credential has no retry left.
+        /// Not from memory: its time here is over, or its credential's retry budget is spent.
         case later
     }
 
-    /// The bounds of the next attempt, known before it is decided whether there is one.
+    /// The limits of the next attempt, known before deciding whether there is one.
     struct Plan {
         let firstFailureAt: Instant
-        /// What the answer asked for.
+        /// The earliest time that the answer asked for.
         let notBefore: Instant
-        /// Nil: there was the last attempt.
+        /// Nil: that was the last attempt.
         let delay: Duration?
     }
 
     private let settings: EngineSettings
     private var timers = TimedQueue<Ticket>()
-    /// By the credential's place in the configuration.
+    /// By credential index in the configuration.
     private var budgets: [RetryBudget]
 
     init(_ settings: EngineSettings) {
@@ -50,7 +50,7 @@ struct Retry: Sendable {
 
     mutating func succeeded(_ credential: Int) { budgets[credential].succeeded() }
 
-    /// An attempt failed.
+    /// Plans the attempt after a failed one.
     func plan(
         _ delivery: Delivery,
         retryAfter: Duration?,
@@ -70,23 +70,23 @@ struct Retry: Sendable {
         )
     }
 
-    /// Whether there is a next attempt; takes it out of the credential's budget.
+    /// Decides whether to attempt again, and charges the credential's retry budget.
     ///
-    /// What no retry topic takes waits as long as any, where the budget does not allow a retry.
+    /// If the budget denies a retry and no retry topic takes the event, it waits the longest delay.
     ///
     /// - Parameters:
-    ///   - plan: The bounds of the attempt.
-    ///   - credential: Whose budget pays.
+    ///   - plan: The limits of the attempt.
+    ///   - credential: The credential whose budget is charged.
     ///   - canPostpone: Whether a retry topic may take the event.
     ///   - now: This turn's moment.
-    /// - Returns: what comes next, and whether the budget denied an attempt at once.
+    /// - Returns: the next step, and whether the budget denied an attempt.
     mutating func decide(
         _ plan: Plan,
         credential: Int,
         canPostpone: Bool,
         now: Moment
     ) -> (next: Next, isDenied: Bool) {
-        // Not from the first attempt: one that ran into its own limit would have used all up.
+        // Counted from the first failure: a first attempt that times out would use up all of it.
         let giveUpAt = plan.firstFailureAt + settings.retryHereFor
         guard let delay = plan.delay, now.instant + delay <= giveUpAt else {
             return (.later, false)
@@ -98,8 +98,7 @@ struct Retry: Sendable {
         return (.again(at: now.advanced(by: delay)), false)
     }
 
-    /// The wait before what the peer refused to process goes out again: none the first time, then
-    /// ever longer.
+    /// The wait before a refused request is sent again: none the first time, then growing.
     func delay(
         afterRefusals refusals: Int,
         using random: inout SeededGenerator
@@ -107,10 +106,10 @@ struct Retry: Sendable {
         settings.retry.delay(afterRefusals: refusals, using: &random)
     }
 
-    /// The retry topic that an event goes to next.
+    /// The retry topic that an event goes to next; nil: none.
     ///
-    /// Its next round is due before its `expiration` and before `giveUpAfter` since its first
-    /// failure, or there is none.
+    /// The event's next round must be due before its `expiration` and within `giveUpAfter` of its
+    /// first failure.
     func deferral(
         of delivery: Delivery,
         because failure: AttemptFailure,
@@ -135,18 +134,20 @@ struct Retry: Sendable {
         )
     }
 
-    /// When an event is given up.
+    /// When the event is given up.
     func giveUpAt(_ delivery: Delivery, now: Moment) -> Timestamp {
         firstFailure(of: delivery, now: now).advanced(by: settings.giveUpAfter)
     }
 
-    /// Whether what comes back from a retry topic comes after it was to be given up: nobody read it
-    /// for a while.
+    /// Whether a record comes out of its retry topic too late, after the event should have been
+    /// given up.
+    ///
+    /// This happens if the topic was not read for a while.
     func isPastGiveUp(_ history: RetryHistory, now: Timestamp) -> Bool {
         now > history.firstFailedAt.advanced(by: settings.giveUpAfter)
     }
 
-    /// The first failure of all rounds, on the wall clock, which is all that processes share.
+    /// When the event first failed, over all rounds; wall-clock time, which processes share.
     private func firstFailure(of delivery: Delivery, now: Moment) -> Timestamp {
         if let history = delivery.history { return history.firstFailedAt }
         guard let firstFailureAt = delivery.firstFailureAt else { return now.timestamp }
@@ -155,7 +156,7 @@ struct Retry: Sendable {
 }
 
 extension Delivery {
-    /// Streams opened in all rounds.
+    /// Streams opened, over all rounds.
     var totalAttempts: Int { attempts + facts.earlierAttempts }
 }
 
@@ -166,7 +167,7 @@ extension Moment {
 }
 
 extension Timestamp {
-    /// Saturated, so that no configured span overflows.
+    /// Saturates, so that no configured duration overflows.
     func advanced(by duration: Duration) -> Timestamp {
         let (sum, overflow) = milliseconds.addingReportingOverflow(duration.milliseconds)
         return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)

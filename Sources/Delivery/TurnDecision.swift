@@ -1,33 +1,33 @@
 public import ConnectionPool
 public import Vocabulary
 
-/// What the engine wants done at the end of a turn, by kind.
+/// What to do at the end of a turn, by kind.
 ///
-/// The shard carries the lists out in the order of the fields, and each in its own order.
+/// The shard carries out the lists in field order, and each list in its own order.
 public struct TurnDecision: Sendable {
-    /// Before `sends`: the next requests carry the new tokens.
+    /// Precedes `sends`, so that the next requests carry the new tokens.
     public var tokenRefreshes: [TokenRefresh] = []
-    /// Before `sends`, too: a delivery may have a new stream in the turn that takes the old one away.
+    /// Precedes `sends`: a delivery may lose its old stream and get a new one in the same turn.
     public var cancels: [Cancel] = []
     public var sends: [Send] = []
     public var connections: [ConnectionStep] = []
-    /// For the list of dead tokens that the process's shards share.
+    /// For the list of dead tokens that all shards of the process share.
     public var tokenWords: [TokenWord] = []
-    /// For the Schema Registry; `schemaFetched` or `schemaFetchFailed` answers each.
+    /// For the Schema Registry; answered by `schemaFetched` or `schemaFetchFailed`.
     public var schemaFetches: [SchemaReference] = []
-    /// Before `publications`: a transaction begins before the records that it holds.
+    /// Precedes `publications`: a transaction begins before its records are produced.
     ///
-    /// One that is committed or aborted holds none of this turn's.
+    /// A transaction committed or aborted in this turn contains none of the turn's records.
     public var transactions: [TransactionStep] = []
     public var publications: [OutgoingRecord] = []
-    /// Records that are never written; the producer and the observer get them.
+    /// Records that are never written; reported to the producer and the observer.
     public var dropped: [DroppedRecord] = []
     public var group: [GroupStep] = []
     public var stop: StopReason?
 
     public init() {}
 
-    /// Forgets everything, and keeps the room for the next turn's.
+    /// Empties all lists, and keeps their capacity.
     mutating func removeAll() {
         tokenRefreshes.removeAll(keepingCapacity: true)
         cancels.removeAll(keepingCapacity: true)
@@ -46,18 +46,18 @@ public struct TurnDecision: Sendable {
 /// Why the process cannot continue.
 public enum StopReason: Hashable, Sendable {
     case transactionsEnded(TransactionEnd)
-    /// Kafka does not return the group's offset: without it nothing may be read.
+    /// Kafka does not return the group's offsets, without which nothing may be read.
     case offsetsUnknown
 }
 
-/// The provider token with which a credential sent at that moment has expired.
+/// The provider token that a credential used at `sentAt` has expired.
 public struct TokenRefresh: Hashable, Sendable {
-    /// By its place in the configuration.
+    /// The credential's index in the configuration.
     public let credential: Int
     public let sentAt: Instant
 }
 
-/// Reset the delivery's stream; no answer to it is wanted any more.
+/// Reset the delivery's stream; its answer is no longer wanted.
 public struct Cancel: Hashable, Sendable {
     public let delivery: DeliveryID
     public let connection: ConnectionID
@@ -76,27 +76,28 @@ public enum ConnectionStep: Hashable, Sendable {
     case ping(ConnectionID)
     /// Send GOAWAY, let open streams finish, close.
     case drain(ConnectionID)
-    /// The same, because the peer answers PINGs and no stream, or allows none.
+    /// Like `drain`, because the peer answers PINGs but no stream, or allows no streams.
     case drainStalled(ConnectionID)
     case close(ConnectionID, PoolMachine.CloseReason)
 }
 
-/// What APNs' answers say of a device token.
+/// News about a device token from APNs' answers.
 public struct TokenWord: Hashable, Sendable {
     public let token: KeyedHash
-    /// Since when it is dead, or `SuppressionList.noted`; nil: it is valid, or APNs is not trusted,
-    /// and nothing is held against it any more.
+    /// Since when the token is dead, or `SuppressionList.noted`.
+    ///
+    /// Nil: the token is valid, or APNs' answers are not trusted, and nothing is held against it.
     public let deadSince: Timestamp?
 }
 
-/// Produce one record of a delivery's end.
+/// Produce one of the records of a concluded delivery.
 public struct OutgoingRecord: Sendable {
     public let tag: PublicationTag
     public let arrival: Arrival
     public let conclusion: Conclusion
 }
 
-/// A record that is not written, because too many wait for its topic.
+/// A record that is not written, because too many deliveries wait for its topic.
 public struct DroppedRecord: Sendable {
     public let tag: PublicationTag
     public let record: PublishedRecord
@@ -104,13 +105,13 @@ public struct DroppedRecord: Sendable {
 
 /// What the consumer must do.
 public enum GroupStep: Hashable, Sendable {
-    /// Ask for the group's committed offsets and their metadata.
+    /// Fetch the group's committed offsets and their metadata.
     case fetchStoredOffsets([PartitionID])
     case assign([PartitionStart])
     case unassign
     case commit([PartitionCommit])
     case pause([PartitionID])
     case resume([PartitionID])
-    /// Everything is committed that can be: leave the consumer group.
+    /// Everything that can be committed is committed: leave the consumer group.
     case leave
 }

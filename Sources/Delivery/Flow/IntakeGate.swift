@@ -1,20 +1,21 @@
 public import Vocabulary
 
-/// How much may be read from Kafka: the bound on in-flight events and bytes.
+/// Limits how much may be read from Kafka: the number of in-flight events and their bytes.
 ///
-/// Events never exceed their limit. Bytes may by one record, whose size is known only once it is
-/// here; a record larger than the whole limit still gets through, alone.
+/// Events never exceed their limit. Bytes may exceed it by one record, whose size is known only
+/// after it is read; a record larger than the whole limit still gets through, alone.
 ///
-/// Two stages, because a pause throws librdkafka's prefetched records away: when full, the shard
-/// first just stops asking, except one record from time to time, which also lets a rebalance
-/// through. Full for long, the partitions are paused until half of the room is free again.
+/// There are two stages, because a pause discards the records that librdkafka prefetched. When
+/// full, the shard first only stops polling, except for one record from time to time, which also
+/// lets librdkafka handle a rebalance. If it stays full, the partitions are paused until half of
+/// the room is free again.
 public struct IntakeGate: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         public var events: Int
         public var bytes: Int
-        /// The pause between two single records while full.
+        /// The time between two single records while full.
         public var trickleInterval: Duration
-        /// Full for this long, or to the last place: pause.
+        /// Pause the partitions once full for this long, or once the hard limit is reached.
         public var pauseAfter: Duration
 
         public init(
@@ -39,9 +40,9 @@ public struct IntakeGate: Hashable, Sendable {
         case paused
     }
 
-    /// Records asked for at once, so that the rest of the loop gets its turn.
+    /// The most records requested at once, so that the rest of the loop gets its turn.
     static let batch = 256
-    /// Places kept for single records while full, where the limit has plenty.
+    /// Events reserved for single records while full, if the limit is large enough.
     private static let trickleReserve = 32
 
     private let limits: Limits
@@ -86,9 +87,9 @@ public struct IntakeGate: Hashable, Sendable {
         return isPaused != wasPaused
     }
 
-    /// How many records the shard may request now.
+    /// The number of records the shard may request now.
     ///
-    /// While paused it may ask freely: what comes is a rebalance, not records.
+    /// While paused it may poll freely: that returns rebalances, not records.
     public mutating func budget(now: Instant) -> Int {
         switch phase {
         case .open: return room
@@ -102,19 +103,19 @@ public struct IntakeGate: Hashable, Sendable {
 
     // MARK: Queries
 
-    /// How many bytes of records the shard may take now: it stops after the record that uses them
+    /// How many bytes of records the shard may take now; it stops after the record that uses them
     /// up.
     public var byteBudget: Int { max(0, limits.bytes - limits.bytes / 16 - bytes) }
 
     public var isPaused: Bool { phase == .paused }
     public var isOpen: Bool { phase == .open }
 
-    /// Whether something of a known size may enter; an empty gate lets anything in.
+    /// Whether an item of a known size may enter; an empty gate admits any size.
     func hasRoom(forByteCount byteCount: Int) -> Bool {
         events == 0 || (events < limits.events && bytes + byteCount <= limits.bytes)
     }
 
-    /// Nine tenths of a bound are taken: what does not move is in the way of what comes.
+    /// Whether nine tenths of a limit are used, so that waiting deliveries block new ones.
     var isNearlyFull: Bool {
         events * 10 >= limits.events * 9 || bytes * 10 >= limits.bytes * 9
     }
@@ -124,10 +125,10 @@ public struct IntakeGate: Hashable, Sendable {
         return min(nextTrickle, since + limits.pauseAfter)
     }
 
-    /// Not even a single record fits.
+    /// Whether not even a single record fits.
     private var isAtLimit: Bool { events >= limits.events || bytes >= limits.bytes }
 
-    /// Leaves the records of a few trickles below the hard limit.
+    /// How many events fit, after reserving a few for single records.
     private var room: Int {
         let reserve = min(Self.trickleReserve, limits.events / 8)
         guard byteBudget > 0 else { return 0 }

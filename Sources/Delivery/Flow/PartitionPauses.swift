@@ -1,14 +1,14 @@
 import Vocabulary
 
-/// Which partitions of the assignment Kafka was told to pause.
+/// Which partitions of the assignment are paused in Kafka.
 ///
-/// Several things stop a partition: the bound on what is in flight, its source's share of that
-/// bound, a record that holds too many others back, a retry record that is not due. Each of them
-/// only says that something about it has changed; once a turn, and only then, the reasons are put
-/// together and Kafka gets the differences. So no reason can resume what another one stops.
+/// Several reasons can pause a partition: the limit in flight, its source's share of that limit, a
+/// record that holds back too many others, a retry record that is not due. Each reason only reports
+/// that it may have changed. Once a turn, all reasons are combined and Kafka gets the differences,
+/// so no reason can resume a partition that another one pauses.
 struct PartitionPauses: Sendable {
     private var paused: Set<PartitionID> = []
-    /// `changes` has something to look at.
+    /// Whether `changes` has work to do.
     private(set) var isOutdated = false
 
     /// A new assignment starts unpaused.
@@ -17,19 +17,19 @@ struct PartitionPauses: Sendable {
         isOutdated = true
     }
 
-    /// A running partition may have to stop, or a stopped one may continue.
+    /// A partition may have to be paused or resumed.
     mutating func reasonChanged() {
         isOutdated = true
     }
 
     func isPaused(_ partition: PartitionID) -> Bool { paused.contains(partition) }
 
-    /// Passes what has changed to Kafka.
+    /// Returns the changes to make in Kafka.
     ///
     /// - Parameters:
-    ///   - partitions: The assignment's.
-    ///   - isStopped: Whether anything stops a partition.
-    /// - Returns: One pause and one resume at most.
+    ///   - partitions: The partitions of the assignment.
+    ///   - isStopped: Whether any reason pauses a partition.
+    /// - Returns: At most one pause and one resume.
     mutating func changes(
         of partitions: [PartitionID],
         where isStopped: (PartitionID) -> Bool

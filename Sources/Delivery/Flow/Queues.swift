@@ -1,13 +1,13 @@
 public import Vocabulary
 
-/// A delivery's place in a queue, in 8 bytes: void once the delivery has moved on.
+/// A delivery's entry in a queue, in 8 bytes; void once the delivery has moved on.
 struct Ticket: Hashable, Sendable {
     let slot: UInt32
-    /// How often the slot had moved when the ticket was given.
+    /// The slot's move count when the ticket was issued.
     let moves: UInt32
 }
 
-/// A queue on one array: append at the back, take from the front, both in constant time.
+/// An array-backed queue: appends at the back and removes from the front in constant time.
 struct FIFO<Element> {
     private var elements: [Element] = []
     /// Elements before this index are taken.
@@ -37,7 +37,7 @@ struct FIFO<Element> {
         guard head < elements.count else { return nil }
         let element = elements[head]
         head += 1
-        // Half empty: move the rest down, which costs each element one move at most.
+        // Once half is unused, move the rest down; each element is moved at most once.
         if head >= 32, head * 2 >= elements.count {
             elements.removeFirst(head)
             head = 0
@@ -55,16 +55,16 @@ struct FIFO<Element> {
         elements.removeAll(where: isUnwanted)
     }
 
-    /// The element so many places behind the front.
+    /// The element at this position, counted from the front.
     subscript(position: Int) -> Element { elements[head + position] }
 }
 
 extension FIFO: Sendable where Element: Sendable {}
 
-/// A queue by time, earliest first; equal times in order of entry.
+/// A queue ordered by time; equal times keep their order of insertion.
 ///
-/// A binary heap. Nothing is removed before its time: what has become pointless comes up and is
-/// ignored, so the length is bounded by the waits that were begun.
+/// A binary heap. Nothing is removed before its time: obsolete entries come up and are ignored, so
+/// the length is bounded by the waits that were started.
 public struct TimedQueue<Element: Sendable>: Sendable {
     private struct Entry: Sendable {
         var due: Instant
@@ -85,7 +85,7 @@ public struct TimedQueue<Element: Sendable>: Sendable {
     public var next: Element? { heap.first?.element }
     public var count: Int { heap.count }
 
-    /// Those whose moment has come, in no order that means anything.
+    /// The elements that are due, in no particular order.
     func due(now: Instant) -> [Element] {
         guard let nextDue, nextDue <= now else { return [] }
         return heap.filter { $0.due <= now }.map(\.element)

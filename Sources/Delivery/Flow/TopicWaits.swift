@@ -1,9 +1,9 @@
 import Vocabulary
 
-/// Deliveries that wait for nothing but a topic other than the results topic, for their dead
-/// letters for instance.
+/// Deliveries that wait only for a topic other than the results topic, such as the dead-letter
+/// topic.
 ///
-/// They may take an eighth of the bound on what is in flight (decision 0036).
+/// They may take an eighth of the limit in flight (decision 0036).
 struct TopicWaits: Sendable {
     private struct Waiter {
         let partition: PartitionID
@@ -14,9 +14,9 @@ struct TopicWaits: Sendable {
     private let maxBytes: Int
     private var waiters: [DeliveryID: Waiter] = [:]
     private var bytes = 0
-    /// Of each partition, how many there are.
+    /// How many deliveries of each partition wait.
     private var counts: [PartitionID: Int] = [:]
-    /// The share is taken, and not half free again.
+    /// Whether the share was used up, and not half of it is free again.
     private var isUsedUp = false
 
     init(limits: IntakeGate.Limits) {
@@ -26,10 +26,10 @@ struct TopicWaits: Sendable {
 
     func contains(_ id: DeliveryID) -> Bool { waiters[id] != nil }
 
-    /// More wait than have room.
+    /// Whether more wait than the share allows.
     var isExceeded: Bool { waiters.count > maxEvents || waiters.count > 1 && bytes > maxBytes }
 
-    /// - Returns: whether that may stop a partition.
+    /// - Returns: whether a partition may have to be paused.
     mutating func began(_ id: DeliveryID, _ partition: PartitionID, byteCount: Int) -> Bool {
         let waiter = Waiter(partition: partition, byteCount: byteCount)
         guard waiters.updateValue(waiter, forKey: id) == nil else { return false }
@@ -38,9 +38,9 @@ struct TopicWaits: Sendable {
         return review()
     }
 
-    /// The delivery waits no more, if it did.
+    /// Ends the delivery's wait, if it had one.
     ///
-    /// - Returns: whether that may let a partition continue.
+    /// - Returns: whether a partition may be resumed.
     mutating func ended(_ id: DeliveryID) -> Bool {
         guard !waiters.isEmpty, let waiter = waiters.removeValue(forKey: id) else { return false }
         bytes -= waiter.byteCount
@@ -49,8 +49,7 @@ struct TopicWaits: Sendable {
         return review()
     }
 
-    /// Whether the partition is to be paused: its events need the topic, and there is no room for
-    /// more of them.
+    /// Whether to pause the partition: its events need the topic, and the share is used up.
     func stops(_ partition: PartitionID) -> Bool { isUsedUp && counts[partition] != nil }
 
     private mutating func review() -> Bool {

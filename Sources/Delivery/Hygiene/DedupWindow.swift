@@ -1,16 +1,16 @@
 public import Vocabulary
 
-/// The notifications that are in flight or were accepted lately, by the place of their event.
+/// Remembers notifications that are in flight or were recently accepted, by their event's position.
 ///
-/// Two generations: events enter the young one; when it holds `size` of them it becomes the old
-/// one, and what was old is forgotten. So it knows at least the last `size` notifications, at most
-/// twice as many, at some 40 bytes each.
+/// It has two generations. Events enter the young one; when that holds `size` events it becomes the
+/// old one, and the previous old one is forgotten. So it remembers at least the last `size`
+/// notifications and at most twice as many, at about 40 bytes each.
 ///
-/// An entry means that the notification is being delivered or was accepted. Whatever ends in any
-/// other way takes its entry back: the same event may then be tried again, as a retry topic and a
-/// replayed dead letter do.
+/// An entry means that the notification is being delivered or was accepted. An event that ends in
+/// any other way removes its entry, so that it can be tried again from a retry topic or as a
+/// replayed dead letter.
 public struct DedupWindow: Sendable {
-    /// Where an event is in Kafka.
+    /// The position of an event in Kafka.
     public struct Place: Hashable, Sendable {
         public let partition: PartitionID
         public let offset: Offset
@@ -21,7 +21,7 @@ public struct DedupWindow: Sendable {
         }
     }
 
-    /// An event's place, in 16 bytes.
+    /// An event's position, in 16 bytes.
     private struct Entry {
         let offset: Int64
         let partition: UInt32
@@ -40,13 +40,13 @@ public struct DedupWindow: Sendable {
     }
 
     private let size: Int
-    /// What is of neither generation stays until its slot is needed.
+    /// Entries of neither generation stay until their slot is needed.
     private var entries: KeyedTable<Entry>
-    /// The young generation, by its number.
+    /// The number of the young generation.
     private var generation: UInt32 = 1
     private var youngCount = 0
 
-    /// - Parameter size: Minimum number of notifications that are remembered; 0: none.
+    /// - Parameter size: The minimum number of notifications to remember; 0: none.
     public init(size: Int) {
         self.size = size
         let nowhere = Place(partition: PartitionID(index: 0), offset: Offset(0))
@@ -58,8 +58,8 @@ public struct DedupWindow: Sendable {
 
     /// An event arrived.
     ///
-    /// - Returns: true if the same notification came from another place before. The same place
-    ///   again, after a rebalance for instance, is the event itself.
+    /// - Returns: true if the same notification came from another position before. The same
+    ///   position again, for example after a rebalance, is the event itself.
     public mutating func arrived(_ notification: KeyedHash, from place: Place) -> Bool {
         guard size > 0 else { return false }
         guard let known = entries.find(notification) else {
@@ -77,14 +77,14 @@ public struct DedupWindow: Sendable {
             return false
         }
         if first.generation != generation {
-            // Asked for again, it is remembered longer.
+            // A repeated notification moves to the young generation, and is remembered longer.
             makeYoung()
             entries[known].generation = generation
         }
         return !first.isOf(place)
     }
 
-    /// The event will not be accepted, or not by this shard: it does not count as sent.
+    /// The event will not be accepted, or not by this shard: it no longer counts as sent.
     public mutating func withdraw(_ notification: KeyedHash, from place: Place) {
         guard let known = entries.find(notification), entries[known].isOf(place),
             Self.isKnown(entries[known], in: generation)
@@ -93,13 +93,13 @@ public struct DedupWindow: Sendable {
         entries.remove(known)
     }
 
-    /// Entries that an arrival moves at most.
+    /// The most entries that one arrival moves.
     public var largestMove: Int { entries.largestSegment }
 
-    /// Looks at every entry.
+    /// The number of remembered notifications; scans every entry.
     public var count: Int { entries.count { Self.isKnown($0, in: generation) } }
 
-    /// One more enters the young generation, or begins the next one.
+    /// Counts one more entry in the young generation, starting a new one if it is full.
     private mutating func makeYoung() {
         if youngCount >= size {
             generation &+= 1

@@ -1,25 +1,26 @@
 import APNsRules
 import Vocabulary
 
-/// What a shard knows of device tokens and notifications: which tokens are dead, which
-/// notifications were sent, and whether APNs is to be trusted (decision 0014).
+/// What a shard knows about device tokens and notifications (decision 0014).
+///
+/// Which tokens are dead, which notifications were sent, and whether APNs' answers are credible.
 struct Hygiene: Sendable {
-    /// What is to become of an event that could be sent.
+    /// What to do with an event that could be sent.
     enum Judgement {
         case send
-        /// Its token is dead since then.
+        /// Its token has been dead since that time.
         case suppress(since: Timestamp)
-        /// The same notification is in flight, or was accepted.
+        /// The same notification is in flight or was accepted.
         case duplicate
     }
 
     private let settings: HygieneSettings
-    /// The words of this turn, which the process's list has not heard yet.
+    /// What this turn's answers said about tokens; the process's list does not have it yet.
     private var spoken: [KeyedHash: Timestamp?] = [:]
-    /// Tokens with a word against them, and deliveries in their line.
+    /// Tokens reported as dead that have deliveries in line.
     private var doubted: Set<KeyedHash> = []
     private var window: DedupWindow
-    /// By the route's index; empty: no fuse.
+    /// By route index; empty: no fuse is configured.
     private var fuses: [TokenFuse]
 
     init(_ settings: HygieneSettings, routeCount: Int) {
@@ -33,7 +34,8 @@ struct Hygiene: Sendable {
     @inline(__always)
     func prefetch(_ names: DeliveryNames) { window.prefetch(names.notification) }
 
-    /// What is known against a token, when the process's list said that before this turn.
+    /// When the token died, from this turn's answers or else from the process's list; nil: it is
+    /// valid.
     func word(against token: KeyedHash, listed: Timestamp?) -> Timestamp? {
         spoken.isEmpty ? listed : spoken[token] ?? listed
     }
@@ -42,50 +44,51 @@ struct Hygiene: Sendable {
     ///
     /// - Parameters:
     ///   - arrival: The event.
-    ///   - names: Its names.
-    ///   - deadSince: The word against its token.
-    ///   - hasLine: Whether others of its device are in flight.
-    /// - Returns: what becomes of it.
+    ///   - names: The keys of its target and its notification.
+    ///   - deadSince: When its token died, if it is reported as dead.
+    ///   - hasLine: Whether other deliveries to its device are in flight.
+    /// - Returns: what to do with it.
     mutating func arrived(
         _ arrival: Arrival,
         _ names: DeliveryNames,
         deadSince: Timestamp?,
         hasLine: Bool
     ) -> Judgement {
-        // An event before it in the line may show that the token lives; then its turn decides.
+        // With others in line, wait: an earlier event may show that the token is valid.
         if let deadSince, !arrival.facts.isRegistered(after: deadSince), !hasLine {
             return .suppress(since: deadSince)
         }
-        // What comes out of a retry topic is sent: what it repeats may be in flight of an
-        // assignment that is gone, and is then handed back without an outcome.
+        // An event from a retry topic is sent even if it repeats one: that one may belong to an
+        // assignment that has ended, and is then released without an outcome.
         let isRepeated = window.arrived(names.notification, from: arrival.facts.place)
         return isRepeated && !arrival.facts.isRetry ? .duplicate : .send
     }
 
-    /// There is a word against the token of deliveries in flight: the process's list may hear
-    /// another.
+    /// Deliveries in flight have a token that is reported as dead; the process's list may learn
+    /// otherwise.
     mutating func doubt(_ token: KeyedHash) { doubted.insert(token) }
 
-    /// Nobody is left in the token's line.
+    /// The token's line is empty.
     mutating func lineEnded(_ token: KeyedHash) { doubted.remove(token) }
 
     var hasDoubts: Bool { !doubted.isEmpty }
 
-    /// Whose word the process's list may know better; not what was said in this turn, which the
-    /// list has not heard yet.
+    /// Tokens to look up in the process's list again.
+    ///
+    /// Leaves out what this turn's answers said, which the list does not have yet.
     var doubtfulTokens: Set<KeyedHash> { doubted.subtracting(spoken.keys) }
 
     // MARK: The end
 
-    /// An event has ended: draws the lessons, and holds its token back while the fuse is blown.
+    /// An event has ended: updates what is known, and holds its token back while the fuse is blown.
     ///
     /// - Parameters:
-    ///   - finding: How it ends; says less of the token while the fuse is blown.
+    ///   - finding: How it ends; its token action becomes `hold` while the fuse is blown.
     ///   - arrival: The event.
-    ///   - names: Its names.
-    ///   - deadSince: The word against its token.
+    ///   - names: The keys of its target and its notification.
+    ///   - deadSince: When its token died, if it is reported as dead.
     ///   - now: This turn's moment.
-    /// - Returns: words for the process's list, in order.
+    /// - Returns: news for the process's list, in order.
     mutating func ended(
         _ finding: inout Finding,
         _ arrival: Arrival,
@@ -124,20 +127,20 @@ struct Hygiene: Sendable {
         return TokenWord(token: names.target, deadSince: deadSince)
     }
 
-    /// A delivery left without an outcome: somebody else sends it, or this shard does later.
+    /// A delivery left without an outcome: another process sends it, or this shard does later.
     mutating func released(_ arrival: Arrival) {
         guard let names = arrival.facts.names else { return }
         window.withdraw(names.notification, from: arrival.facts.place)
     }
 
-    /// The process's list has heard every word.
+    /// The process's list now has this turn's news.
     mutating func announced() {
         if !spoken.isEmpty { spoken.removeAll(keepingCapacity: true) }
     }
 
     // MARK: Queries
 
-    /// The route's fuse; nil: the configuration has none.
+    /// The route's token fuse; nil: none is configured.
     func fuse(of route: Route) -> TokenFuse? { fuses.isEmpty ? nil : fuses[route.index] }
 }
 

@@ -1,9 +1,9 @@
 public import Vocabulary
 
-/// 64 keyed bits that stand for a text.
+/// A keyed 64-bit hash that stands for a text.
 ///
-/// Device tokens are credentials and long; tables keep this instead. Two texts share a hash
-/// with a chance of one in 2^64, and nobody without the key can look for such a pair.
+/// Device tokens are long, and they are credentials; tables store this instead. Two texts collide
+/// with a probability of 2^-64, and nobody without the key can search for a collision.
 public struct KeyedHash: Hashable, Sendable {
     /// Never 0, which marks free slots of tables.
     public let rawValue: UInt64
@@ -13,7 +13,7 @@ public struct KeyedHash: Hashable, Sendable {
     }
 }
 
-/// The secret of a process's hashes; every shard of the process has the same.
+/// The secret key of a process's hashes; all shards of the process share it.
 public struct HashKey: Hashable, Sendable {
     private let low: UInt64
     private let high: UInt64
@@ -23,7 +23,7 @@ public struct HashKey: Hashable, Sendable {
         self.high = high
     }
 
-    /// Of a device token as one topic of one environment knows it, in upper or lower case.
+    /// The hash of a device token, in upper or lower case, for one APNs topic and environment.
     public func hash(
         of token: DeviceToken,
         topic: APNsTopic,
@@ -32,12 +32,12 @@ public struct HashKey: Hashable, Sendable {
         hash(ofDigest: digest(of: token), topic, environment)
     }
 
-    /// Of a notification: the event's identifier and the device token.
+    /// The hash of a notification: of the event's ID and the device token.
     public func hash(ofEvent id: EventID, _ token: DeviceToken) -> KeyedHash {
         hash(ofEvent: id, digest: digest(of: token))
     }
 
-    /// Both of these; the token is read once.
+    /// Computes both hashes of a notification, and reads the token once.
     func hashes(
         ofEvent id: EventID,
         _ token: DeviceToken,
@@ -51,7 +51,7 @@ public struct HashKey: Hashable, Sendable {
     private func digest(of token: DeviceToken) -> UInt64 {
         var hash = SipHash(low, high)
         token.withDigits { hash.absorbLowercased($0) }
-        // Behind the token, so that it is read by words.
+        // After the token, so that the token is read in whole words.
         hash.absorb(7)
         return hash.finish()
     }
@@ -76,7 +76,7 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
-    /// Of a `collapse_id`, to be compared with others of its device.
+    /// The hash of a `collapse_id`, to compare with others of the same device.
     func hash(of collapseID: CollapseID) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(8)
@@ -84,7 +84,7 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
-    /// Of a topic, to be compared with others of its route.
+    /// The hash of an APNs topic, to compare with others of the same route.
     func hash(of topic: APNsTopic) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(9)
@@ -92,7 +92,7 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
-    /// Of a channel; APNs' channel IDs are random, so the app is not needed.
+    /// The hash of a channel; APNs' channel IDs are random, so the app is not included.
     public func hash(of channel: ChannelID, environment: APNsEnvironment) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(environment.isProduction ? 4 : 5)
@@ -100,11 +100,11 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
-    /// Of a broadcast: the event's identifier and the channel ID.
+    /// The hash of a broadcast: of the event's ID and the channel ID.
     public func hash(ofEvent id: EventID, _ channel: ChannelID) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(6)
-        // Base64 has no NUL.
+        // A zero byte separates the two, because Base64 contains none.
         hash.absorb(channel.base64.utf8.span)
         hash.absorb(0)
         id.withUTF8 { hash.absorb($0) }
@@ -114,14 +114,14 @@ public struct HashKey: Hashable, Sendable {
 
 /// SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF").
 ///
-/// Swift's `Hasher` is the same function under a key that nobody can choose, so a run with it could
+/// Swift's `Hasher` uses the same function, but its key cannot be chosen, so a run with it could
 /// not be replayed.
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64
     private var v2: UInt64
     private var v3: UInt64
-    /// The bytes of the present word that have come, the first in the lowest place.
+    /// The bytes of the incomplete word, the first byte lowest.
     private var word: UInt64 = 0
     private var byteCount: UInt64 = 0
 
@@ -136,7 +136,7 @@ struct SipHash {
 
     mutating func absorb(_ bytes: Span<UInt8>) { absorb(bytes, setting: 0) }
 
-    /// Hexadecimal digits, in lower case: 0 to 9 have the letters' bit already.
+    /// Absorbs hexadecimal digits in lower case; 0 to 9 already have that bit set.
     mutating func absorbLowercased(_ digits: Span<UInt8>) {
         absorb(digits, setting: 0x2020_2020_2020_2020)
     }
@@ -152,7 +152,7 @@ struct SipHash {
         guard rest > 0 else { return }
         let word: UInt64
         if bytes.count > 8 {
-            // The last eight bytes, without those that were absorbed already.
+            // The last eight bytes, shifted to drop those already absorbed.
             word = (Self.word(bytes, at: bytes.count - 8) | bits) >> UInt64(8 * (8 - rest))
         } else {
             word = Self.word(ofFewer: bytes) | bits & (1 << UInt64(8 * rest) - 1)
@@ -160,17 +160,17 @@ struct SipHash {
         absorb(word, byteCount: UInt64(rest))
     }
 
-    /// Eight bytes, the first in the lowest place, wherever in a word those before have ended.
+    /// Absorbs eight bytes, the first lowest, at any position within the incomplete word.
     @inline(__always)
     mutating func absorb(word next: UInt64) {
         let shift = 8 * (byteCount & 7)
         compress(word | next &<< shift)
-        // A shift by 64, when no byte was left over, leaves nothing.
+        // A shift by 64, when no byte is left over, gives 0.
         word = next >> (64 - shift)
         byteCount &+= 8
     }
 
-    /// Fewer than eight bytes, in the low places of a word whose others are 0.
+    /// Absorbs fewer than eight bytes, in the low end of a word whose other bytes are 0.
     @inline(__always)
     private mutating func absorb(_ next: UInt64, byteCount count: UInt64) {
         let shift = 8 * (byteCount & 7)
@@ -184,7 +184,7 @@ struct SipHash {
 
     @inline(__always)
     private static func word(_ bytes: Span<UInt8>, at position: Int) -> UInt64 {
-        // SAFETY: the offset is checked, and every pattern of bits is a number.
+        // SAFETY: the offset is checked, and every bit pattern is a valid integer.
         let word = unsafe bytes.bytes.unsafeLoadUnaligned(
             fromByteOffset: position,
             as: UInt64.self
@@ -198,7 +198,7 @@ struct SipHash {
         return word
     }
 
-    /// The hash; the value must not be used afterwards.
+    /// The hash; do not use the value afterwards.
     mutating func finish() -> UInt64 {
         compress(word | byteCount << 56)
         v2 ^= 0xFF

@@ -1,13 +1,13 @@
 import CPrefetch
 
-/// Values by keyed hash: a hash table that hashes nothing, because its keys are as good as random.
+/// A hash table whose keys are hashes already, so it computes none.
 ///
-/// Many small tables with open addressing and linear probing, the *segments*. The upper half of a
-/// key chooses the segment, the lower half the place in it. A segment that fills up is recreated,
-/// so an insertion moves the entries of one segment at most: a `Dictionary` moves all of them, and
-/// a shard with a million would be blocked by it. A segment without an entry takes no memory.
+/// Consists of many small tables, the *segments*, with open addressing and linear probing. The
+/// upper half of a key selects the segment, the lower half the slot. A full segment is rebuilt, so
+/// an insertion moves at most one segment's entries. A `Dictionary` moves all its entries, which
+/// with a million of them would block the shard. An empty segment takes no memory.
 struct KeyedTable<Value: Sendable>: Sendable {
-    /// Where an entry is, until the table is changed.
+    /// The position of an entry, valid until the table changes.
     struct Place {
         fileprivate let segment: Int
         fileprivate let slot: Int
@@ -20,12 +20,12 @@ struct KeyedTable<Value: Sendable>: Sendable {
     }
 
     private struct Segment {
-        /// None, or a power of two of them.
+        /// Empty, or a power of two slots.
         private(set) var slots: [Slot] = []
-        /// One less than there are.
+        /// The number of slots minus one.
         ///
-        /// The array knows, too, but at its head, which would be a second cache line to wait for in
-        /// each search.
+        /// The array knows its count, but in its header, and reading that would cost each search
+        /// another cache miss.
         let mask: Int32
         var count: Int32
 
@@ -35,7 +35,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
             mask = Int32(truncatingIfNeeded: slots.count - 1)
         }
 
-        /// The slot that holds the key, or the free one where it would stand; nil: there is none.
+        /// The slot with this key, or the free slot where it belongs; nil: there are no slots.
         @inline(__always)
         func slot(of key: UInt64) -> (index: Int, isTaken: Bool)? {
             let mask = Int(mask)
@@ -43,7 +43,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
             return unsafe slots.withUnsafeBufferPointer { slots in
                 var slot = KeyedTable.home(of: key, mask)
                 while true {
-                    // SAFETY: no place is beyond the mask, which is less than the count.
+                    // SAFETY: a slot is at most the mask, which is less than the count.
                     let found = unsafe slots[slot].key
                     if found == key { return (slot, true) }
                     if found == 0 { return (slot, false) }
@@ -55,9 +55,9 @@ struct KeyedTable<Value: Sendable>: Sendable {
         @inline(__always)
         func prefetch(_ key: UInt64) {
             guard mask >= 0 else { return }
-            // SAFETY: an array is one reference, to an object whose elements begin after 32 bytes;
-            // the address is not read. Lent here, where the engine may change, the elements would
-            // have a reference counted at the array's head, which is not there yet.
+            // SAFETY: an array is one reference, to an object whose elements start at byte 32; the
+            // address is not read. Borrowing the elements here would update the reference count in
+            // the array's header, which is not cached yet.
             let object = unsafe unsafeBitCast(slots, to: UnsafeRawPointer.self)
             let place = KeyedTable.home(of: key, Int(mask)) * MemoryLayout<Slot>.stride
             unsafe hg_prefetch(object + 32 + place, MemoryLayout<Slot>.size)
@@ -70,13 +70,13 @@ struct KeyedTable<Value: Sendable>: Sendable {
 
         mutating func set(_ slot: Int, _ value: Value) { slots[slot].value = value }
 
-        /// Frees the slot and closes the gap, so that no search ends early at it.
+        /// Frees the slot and closes the gap, so that no search ends too early.
         mutating func free(_ freed: Int, _ vacant: Slot) {
             let mask = Int(mask)
             var gap = freed
             var index = (freed + 1) & mask
             while slots[index].key != 0 {
-                // An entry may move back only as far as its home.
+                // An entry may not move in front of its home slot.
                 let home = KeyedTable.home(of: slots[index].key, mask)
                 if (index - home) & mask >= (index - gap) & mask {
                     slots[gap] = slots[index]
@@ -92,13 +92,13 @@ struct KeyedTable<Value: Sendable>: Sendable {
     private var segments: [Segment]
     private(set) var count = 0
 
-    /// Entries in a segment of a table that holds as many as it was made for.
+    /// Entries per segment once the table holds as many entries as it was made for.
     private static var segmentLoad: Int { 640 }
     private static var smallest: Int { 8 }
 
-    /// An empty table for about `maxCount` entries; more only make its segments larger.
+    /// Makes an empty table for about `maxCount` entries; more entries make its segments larger.
     ///
-    /// `vacant` is in free slots.
+    /// `vacant` is the value in free slots.
     init(for maxCount: Int, vacant: Value) {
         self.vacant = Slot(key: 0, value: vacant)
         segments = Array(repeating: Segment(), count: maxCount / Self.segmentLoad + 1)
@@ -106,7 +106,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
 
     // MARK: Queries
 
-    /// - Returns: nil when the key has no entry.
+    /// - Returns: nil if the key has no entry.
     func find(_ key: KeyedHash) -> Place? {
         let segment = segment(of: key.rawValue)
         guard let (slot, isTaken) = segments[segment].slot(of: key.rawValue), isTaken else {
@@ -115,7 +115,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
         return Place(segment: segment, slot: slot)
     }
 
-    /// Has the caches fetch what `find` will look at.
+    /// Prefetches the memory that `find` reads.
     @inline(__always)
     func prefetch(_ key: KeyedHash) {
         segments[segment(of: key.rawValue)].prefetch(key.rawValue)
@@ -126,7 +126,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
         @inline(__always) set { segments[place.segment].set(place.slot, newValue) }
     }
 
-    /// Entries in the largest segment: what an insertion moves at most.
+    /// The number of entries in the largest segment, which is the most that an insertion moves.
     var largestSegment: Int { segments.lazy.map { Int($0.count) }.max() ?? 0 }
 
     func count(where isWanted: (Value) -> Bool) -> Int {
@@ -143,16 +143,16 @@ struct KeyedTable<Value: Sendable>: Sendable {
 
     // MARK: Changes
 
-    /// Enters a key that has no entry.
+    /// Inserts a key that has no entry.
     ///
-    /// `isKept`: whether a value is worth its place; those that are not may go when it is scarce.
+    /// `isKept`: whether a value is still needed; others may be dropped when space is short.
     mutating func insert(
         _ key: KeyedHash,
         _ value: Value,
         keeping isKept: (Value) -> Bool = { _ in true }
     ) {
         let index = segment(of: key.rawValue)
-        // Full from three quarters on: longer rows of taken slots are slow to search.
+        // Full at three quarters: longer runs of taken slots are slow to search.
         if (segments[index].count + 1) * 4 > (segments[index].mask + 1) * 3 {
             makeRoom(in: index, keeping: isKept)
         }
@@ -170,7 +170,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
     // MARK: Private
 
     private func segment(of key: UInt64) -> Int {
-        // A product instead of a division: any number of segments will do.
+        // A multiplication instead of a division; works for any number of segments.
         Int(truncatingIfNeeded: ((key >> 32) &* UInt64(segments.count)) >> 32)
     }
 
@@ -179,12 +179,12 @@ struct KeyedTable<Value: Sendable>: Sendable {
         Int(truncatingIfNeeded: key & 0xFFFF_FFFF) & mask
     }
 
-    /// Rebuilds the segment from what is worth keeping, with more slots if that is much.
+    /// Rebuilds the segment from the values to keep, with more slots if needed.
     private mutating func makeRoom(in index: Int, keeping isKept: (Value) -> Bool) {
         let old = segments[index].slots
         let kept = old.count { $0.key != 0 && isKept($0.value) }
         var size = Self.smallest
-        // Not near three quarters at once, or the next insertions would do all of this again.
+        // Leave some room below three quarters, or the next insertions would rebuild it again.
         while kept * 16 > size * 11 { size *= 2 }
         var segment = Segment(slots: Array(repeating: vacant, count: size), count: kept)
         for slot in old where slot.key != 0 && isKept(slot.value) { segment.put(slot) }

@@ -1,15 +1,16 @@
 public import Vocabulary
 
-/// The device tokens that APNs called dead (410), each with the time since when; and those of which
-/// the token-status topic says anything else, which is to be withdrawn when they work.
+/// The device tokens that APNs called dead (410), with the time since when.
 ///
-/// A table with open addressing and linear probing: 16 bytes a slot, at least a quarter of the
-/// slots free. It doubles as it fills, so a token costs 22 to 43 bytes, and a million tokens
-/// 32 MiB. Nothing else is kept: no token can be read out of it.
+/// Also holds tokens with a token-status record that must be withdrawn once they work again.
 ///
-/// A full list makes room by forgetting the token that has been dead longest among the
-/// `evictionWidth` entries next to the new one, or one that is not dead. What was forgotten costs one
-/// request, as APNs says 410 again; or a word that stays.
+/// A hash table with open addressing and linear probing: 16 bytes per slot, at least a quarter of
+/// the slots free. It doubles as it fills, so a token costs 22 to 43 bytes, and a million tokens 32
+/// MiB. Tokens cannot be recovered from it.
+///
+/// A full list evicts one of the `evictionWidth` entries next to the new one: a token that is not
+/// dead, or else the one that has been dead longest. Forgetting a dead token costs one request,
+/// because APNs answers 410 again. Forgetting another one leaves its token-status record in place.
 public struct SuppressionList: Hashable, Sendable {
     private struct Slot: Hashable {
         /// 0 is a free slot.
@@ -19,43 +20,43 @@ public struct SuppressionList: Hashable, Sendable {
         var isDead: Bool { milliseconds != SuppressionList.noted.milliseconds }
     }
 
-    /// Instead of a time: the token is not dead, but something is said of it.
+    /// Instead of a time: the token is not dead, but has a token-status record.
     public static let noted = Timestamp(milliseconds: .min)
 
     public let maxCount: Int
     public private(set) var count = 0
-    /// Those of them that are dead.
+    /// How many of the listed tokens are dead.
     public private(set) var deadCount = 0
-    /// Entries that made room for others.
+    /// Entries evicted to make room for others.
     public private(set) var evictions = 0
     private var slots: [Slot]
 
     private static let smallest = 16
     private static let evictionWidth = 16
 
-    /// An empty list for at most this many tokens; 0 remembers none.
+    /// Makes an empty list for at most this many tokens; 0 remembers none.
     public init(maxCount: Int) {
         self.maxCount = maxCount
         slots = Array(repeating: Slot(), count: Self.smallest)
     }
 
-    /// What the table takes, in bytes.
+    /// The table's size in bytes.
     public var byteCount: Int { slots.count * MemoryLayout<Slot>.stride }
 
-    /// What the table takes at most, in bytes; while it doubles, half as much again.
+    /// The table's maximum size in bytes; half as much more while it doubles.
     public static func byteCount(ofTokens count: Int) -> Int {
         var slots = smallest
         while needsMore(slots, for: count) { slots *= 2 }
         return slots * MemoryLayout<Slot>.stride
     }
 
-    /// Since when APNs has called the token dead, or `noted`; nil: it is not listed.
+    /// When the token died, as reported by APNs, or `noted`; nil: it is not listed.
     public subscript(token: KeyedHash) -> Timestamp? {
         let slot = slots[position(of: token.rawValue)]
         return slot.hash == 0 ? nil : Timestamp(milliseconds: slot.milliseconds)
     }
 
-    /// Notes that the token is dead, or `noted`; APNs' last time replaces an earlier one.
+    /// Lists a token as dead or `noted`; a later time from APNs replaces an earlier one.
     public mutating func insert(_ token: KeyedHash, since timestamp: Timestamp) {
         guard maxCount > 0 else { return }
         var index = position(of: token.rawValue)
@@ -65,7 +66,7 @@ public struct SuppressionList: Hashable, Sendable {
             } else if Self.needsMore(slots.count, for: count + 1) {
                 grow()
             }
-            // Either may have moved what was free.
+            // Either of them may have moved entries.
             index = position(of: token.rawValue)
             count += 1
         } else if timestamp == Self.noted {
@@ -95,14 +96,14 @@ public struct SuppressionList: Hashable, Sendable {
         count > slotCount / 4 * 3
     }
 
-    /// The hashes are as good as random, so any of their bits do.
+    /// The hashes are as good as random, so any of their bits will do.
     private func home(of hash: UInt64) -> Int {
         Int(truncatingIfNeeded: hash) & (slots.count - 1)
     }
 
     private func next(_ index: Int) -> Int { (index + 1) & (slots.count - 1) }
 
-    /// The slot that holds the hash, or the free one where it would stand.
+    /// The slot with this hash, or the free slot where it belongs.
     private func position(of hash: UInt64) -> Int {
         var index = home(of: hash)
         while slots[index].hash != hash, slots[index].hash != 0 {
@@ -119,14 +120,14 @@ public struct SuppressionList: Hashable, Sendable {
         }
     }
 
-    /// Frees the slot and closes the gap, so that no search ends early at it.
+    /// Frees the slot and closes the gap, so that no search ends too early.
     private mutating func free(_ freed: Int) {
         if slots[freed].isDead { deadCount -= 1 }
         var gap = freed
         var index = next(freed)
         while slots[index].hash != 0 {
             let home = home(of: slots[index].hash)
-            // An entry may move back only as far as its home.
+            // An entry may not move in front of its home slot.
             let distance = (index - home) & (slots.count - 1)
             if distance >= (index - gap) & (slots.count - 1) {
                 slots[gap] = slots[index]
@@ -138,7 +139,7 @@ public struct SuppressionList: Hashable, Sendable {
         count -= 1
     }
 
-    /// Forgets the oldest of the entries next to `start`.
+    /// Evicts the oldest of the entries next to `start`.
     private mutating func evict(near start: Int) {
         var oldest: Int?
         var seen = 0

@@ -2,26 +2,26 @@ public import Vocabulary
 
 /// Detects when APNs refuses so many device tokens at once that the tokens cannot be the cause.
 ///
-/// With a wrong host or key, APNs refuses every token. The fuse compares the share of refused
-/// tokens (`BadDeviceToken`, `DeviceTokenNotForTopic`, 410) among the latest answers that judge a
-/// token with the usual share, its baseline. While it is blown no token is to be removed.
+/// With a wrong host or key, APNs refuses every token. The fuse compares the recent share of
+/// refused tokens (`BadDeviceToken`, `DeviceTokenNotForTopic`, 410) with its baseline, the usual
+/// share. It counts only answers that judge a token. While it is blown, no token is removed.
 ///
-/// The latest answers are counted with exponential decay, by answers and by time: an answer weighs
-/// less with every further one (a *memory* of four times `minimumAnswers`) and half after
-/// `halfLife`. So above some answers a minute, the fuse blows after a number of them that does not
-/// depend on their rate, and a trickle over days is not a jump. The baseline is counted likewise, over `baselineMemory`
-/// answers, and does not change while the fuse is blown.
+/// Recent answers are counted with exponential decay, by count and by time: an answer weighs less
+/// with each further answer (the *memory* is four times `minimumAnswers`) and half after
+/// `halfLife`. So above a certain rate, the number of answers that blow the fuse does not depend on
+/// the rate, and a trickle over days is not a jump. The baseline is counted likewise, over
+/// `baselineMemory` answers, and is frozen while the fuse is blown.
 public struct TokenFuse: Hashable, Sendable {
     public struct Settings: Hashable, Sendable {
-        /// The weight of evidence that there must be before the fuse can blow, and the answers at
-        /// the usual share that there must be before it is reset.
+        /// The total weight of answers required to blow the fuse, and the number of answers near
+        /// the baseline required to reset it.
         public var minimumAnswers: Int
-        /// The share of the valid tokens that must be refused, 0 to 1: 0.3 at a baseline of 0.02 is
+        /// The share of valid tokens that must be refused, 0 to 1: 0.3 at a baseline of 0.02 means
         /// a share of 0.02 + 0.3 · 0.98 = 0.314.
         public var jump: Double
         /// How long the share must stay near the baseline before the fuse is reset.
         public var recovery: Duration
-        /// The time after which an answer counts half.
+        /// The time after which an answer's weight is halved.
         public var halfLife: Duration
 
         public init(
@@ -40,7 +40,9 @@ public struct TokenFuse: Hashable, Sendable {
     private enum Phase: Hashable {
         /// Next: `blown`.
         case whole
-        /// The share is near the baseline since `calmSince`, over so many answers; nil: it is not.
+        /// `calmSince`: when the share came near the baseline, nil if it is not; `calmAnswers`:
+        /// answers since.
+        ///
         /// Next: `whole`.
         case blown(calmSince: Instant?, calmAnswers: Int)
     }
@@ -52,10 +54,10 @@ public struct TokenFuse: Hashable, Sendable {
     private var lastAnswerAt: Instant?
     private var baselineAnswers = Self.assumedAnswers
     private var baselineCondemned = Self.assumedAnswers * Self.assumedShare
-    /// How often it has blown.
+    /// How many times it has blown.
     public private(set) var trips = 0
 
-    /// What a fuse believes of its tokens before it has seen any.
+    /// The share of refused tokens assumed before any answer.
     private static let assumedShare = 0.05
     private static let assumedAnswers = 1000.0
     private static let baselineMemory = 10_000.0
@@ -66,16 +68,16 @@ public struct TokenFuse: Hashable, Sendable {
 
     public var isBlown: Bool { phase != .whole }
 
-    /// The share of refused tokens among the latest answers, 0 to 1.
+    /// The share of refused tokens among recent answers, 0 to 1.
     public var share: Double { answers > 0 ? condemned / answers : 0 }
 
-    /// The usual share, 0 to 1.
+    /// The usual share of refused tokens, 0 to 1.
     public var baseline: Double { baselineCondemned / baselineAnswers }
 
-    /// The share at which the fuse blows.
+    /// The share at which the fuse blows, 0 to 1.
     public var threshold: Double { baseline + settings.jump * (1 - baseline) }
 
-    /// APNs judged a device token: it took the notification, or refused the token.
+    /// APNs judged a device token: it accepted the notification, or refused the token.
     public mutating func answered(isCondemned: Bool, now: Instant) {
         let memory = Double(4 * settings.minimumAnswers)
         let fading = fading(until: now) * (1 - 1 / memory)
@@ -106,18 +108,20 @@ public struct TokenFuse: Hashable, Sendable {
         return .whole
     }
 
-    /// Half way up is not yet calm: the fuse would flicker.
+    /// A quarter of the jump: halfway to the threshold, the fuse would flicker.
     private var calmThreshold: Double { baseline + settings.jump / 4 * (1 - baseline) }
 
-    /// What is left of an answer's weight after the time since the last one.
+    /// The factor by which answers fade between the last one and `now`, 0 to 1.
     private func fading(until now: Instant) -> Double {
         guard let lastAnswerAt, now > lastAnswerAt else { return 1 }
         let elapsed = Double((now - lastAnswerAt).nanoseconds)
         return Self.half(toThePower: elapsed / Double(settings.halfLife.nanoseconds))
     }
 
-    /// `0.5^exponent` for what is not negative, without a library of functions: halves for the
-    /// whole part, and for the rest the polynomial of `2^-x` that is right to 0.0002.
+    /// `0.5^exponent` for a non-negative exponent, without a math library.
+    ///
+    /// Halves for the integer part, and approximates the rest by a polynomial with an error of
+    /// 0.0002.
     static func half(toThePower exponent: Double) -> Double {
         guard exponent < 64 else { return 0 }
         let whole = exponent.rounded(.down)

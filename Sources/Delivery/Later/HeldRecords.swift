@@ -1,14 +1,14 @@
 import Vocabulary
 
-/// Retry records that arrived before they are due, and the partitions that are paused for them.
+/// Retry records that are not due yet, and the partitions paused for them.
 ///
-/// The records of a tier come due in the order in which they were written, for all wait equally
-/// long. So a partition stops at its first record that is not due: what is behind it waits in
-/// Kafka, and the shard holds one record for each partition.
+/// Records of a tier become due in the order in which they were written, because all have the same
+/// delay. A partition therefore stops at its first record that is not due: later ones wait in
+/// Kafka, and the shard holds one record per partition.
 ///
-/// A pause throws away what was fetched ahead, and a resume fetches it again. So a partition is
-/// paused for a part of its tier's delay at least: what comes due meanwhile is a little late, and
-/// goes out at once.
+/// A pause discards prefetched records, and a resume fetches them again. So a partition is paused
+/// for at least a fraction of its tier's delay; records that become due meanwhile are sent slightly
+/// late.
 struct HeldRecords: Sendable {
     struct Held: Hashable, Sendable {
         let delivery: DeliveryID
@@ -26,12 +26,12 @@ struct HeldRecords: Sendable {
     private var resumptions = TimedQueue<PartitionID>()
     private(set) var byteCount = 0
 
-    /// The one that comes due first.
+    /// The record that is due first.
     var next: Held? { queue.next }
-    /// Records held.
+    /// The number of held records.
     var count: Int { queue.count }
 
-    /// Those that are due.
+    /// The records that are due.
     func due(now: Instant) -> [DeliveryID] { queue.due(now: now).map(\.delivery) }
 
     var nextDeadline: Instant? {
@@ -43,19 +43,19 @@ struct HeldRecords: Sendable {
     /// Whether the partition is paused.
     func stops(_ partition: PartitionID) -> Bool { stops[partition] != nil }
 
-    /// How long a partition of a tier is paused at least.
+    /// The minimum time that a partition of a tier is paused.
     static func shortestStop(ofDelay delay: Duration) -> Duration {
         min(max(delay / 60, .milliseconds(100)), .seconds(5))
     }
 
-    /// The partition of the record is paused until the record was taken, and until `stopUntil`.
+    /// Holds a record; its partition stays paused until the record is taken, and until `stopUntil`.
     mutating func hold(_ held: Held, until due: Instant, stopUntil: Instant) {
         stops[held.partition, default: Stop(until: stopUntil)].heldCount += 1
         queue.insert(held, due: due)
         byteCount += held.byteCount
     }
 
-    /// Takes a record that is due.
+    /// Removes and returns a record that is due.
     mutating func popDue(now: Instant) -> Held? {
         guard let held = queue.popDue(now: now) else { return nil }
         byteCount -= held.byteCount
@@ -66,13 +66,13 @@ struct HeldRecords: Sendable {
         return held
     }
 
-    /// Frees the partitions that have been paused for long enough.
+    /// Resumes the partitions whose pause is over.
     ///
-    /// - Returns: true if there are any.
+    /// - Returns: whether there are any.
     mutating func freePartitions(now: Instant) -> Bool {
         var isAnyFree = false
         while let partition = resumptions.popDue(now: now) {
-            // More may have come for it in the batch that stopped it.
+            // The batch that paused it may have contained further records.
             guard stops[partition]?.heldCount == 0 else { continue }
             stops[partition] = nil
             isAnyFree = true
@@ -80,7 +80,7 @@ struct HeldRecords: Sendable {
         return isAnyFree
     }
 
-    /// Forgets the partitions, when everything was taken.
+    /// Forgets the partitions, after all records were taken.
     mutating func reset() {
         precondition(queue.nextDue == nil, "records are still held")
         self = HeldRecords()

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// A record's place in Kafka, by name.
+/// A record's position in Kafka, with the topic's name.
 public struct RecordPosition: Hashable, Sendable {
     public var partition: TopicPartition
     public var offset: Offset
@@ -11,7 +11,7 @@ public struct RecordPosition: Hashable, Sendable {
     }
 }
 
-/// What a retry record says of its event: where it came from, and what was tried before.
+/// What a retry record says about its event: where it came from, and earlier attempts.
 public struct RetryHistory: Hashable, Sendable {
     /// The record that the event was first read from.
     public var origin: RecordPosition
@@ -19,14 +19,14 @@ public struct RetryHistory: Hashable, Sendable {
     public var timestamp: Timestamp?
     /// When that record was consumed.
     public var receivedAt: Timestamp
-    /// Streams opened in all rounds so far.
+    /// Streams opened so far, over all rounds.
     public var attempts: Int
     public var firstFailedAt: Timestamp
-    /// Not to be sent before.
+    /// The earliest time to send the event.
     public var dueAt: Timestamp
-    /// The retry record's own timestamp, of Kafka or its producer; nil when it has none.
+    /// The retry record's own timestamp, set by Kafka or its producer; nil if it has none.
     public var writtenAt: Timestamp?
-    /// The tier's place in `RetryTiers`: the topic's, whatever the record says.
+    /// The index of the tier in `RetryTiers`; given by the topic, not by the record.
     public var tier: Int
     /// Why the last attempt failed.
     public var reason: String
@@ -59,7 +59,7 @@ public struct Deferral: Hashable, Sendable {
     public var tier: Int
     public var dueAt: Timestamp
     public var firstFailedAt: Timestamp
-    /// Streams opened in all rounds so far.
+    /// Streams opened so far, over all rounds.
     public var attempts: Int
     public var reason: Reason
     public var httpStatus: Int?
@@ -81,12 +81,12 @@ extension RetryHistory {
         static let reason = headerPrefix + "reason"
     }
 
-    /// Headers without those of earlier rounds.
+    /// The headers, except those that earlier rounds added.
     public static func stripped(_ headers: [RecordHeader]) -> [RecordHeader] {
         headers.filter { !$0.name.hasPrefix(headerPrefix) }
     }
 
-    /// The headers of the retry record: the event's own, byte for byte, and these.
+    /// The retry record's headers: the event's own, byte for byte, followed by the history.
     public func headers(over own: [RecordHeader], tierName: String) -> [RecordHeader] {
         var facts = [
             (Name.topic, origin.partition.topic.name),
@@ -104,14 +104,13 @@ extension RetryHistory {
             + facts.map { RecordHeader(name: $0.0, value: Array($0.1.utf8)) }
     }
 
-    /// Reads the headers of a record of a retry topic.
+    /// Reads the history from the headers of a record in a retry topic.
     ///
-    /// Nil when a header is missing or repeated, or no sense can be made of it: the record is then
-    /// an event like any other.
+    /// Nil if a header is missing, repeated or invalid: the record is then treated as a new event.
     ///
-    /// Anyone who may write to the topic may have written them. So they decide nothing but a
-    /// bounded wait, counts and names: the origin is a topic of the same source, and no time lies
-    /// in the future but `dueAt`, which `RetryTiers` bounds by the tier's delay.
+    /// Anyone with write access to the topic can forge these headers. They therefore decide nothing
+    /// but a bounded wait, counts and names: the origin must be a topic of the same source, and no
+    /// time may lie in the future except `dueAt`, which `RetryTiers` bounds by the tier's delay.
     public init?(
         headers: [RecordHeader],
         writtenAt: Timestamp?,
@@ -161,7 +160,7 @@ extension RetryHistory {
 
         subscript(name: String) -> String? { texts[name] }
 
-        /// A decimal number without sign, at most `limit`.
+        /// Parses a decimal number without a sign, at most `limit`.
         func number(_ name: String, upTo limit: Int64 = maxTimeOrOffset) -> Int64? {
             guard let text = texts[name], text.utf8.first.map({ $0 != UInt8(ascii: "+") }) == true,
                 let number = Int64(text), (0...limit).contains(number)
@@ -170,23 +169,23 @@ extension RetryHistory {
         }
     }
 
-    /// Beyond every offset and every date, and far from overflow.
+    /// Larger than any offset or date, and far from overflow.
     private static let maxTimeOrOffset: Int64 = 1 << 60
 }
 
 extension RetryTiers {
-    /// How much longer than its tier's delay a record may wait: clocks differ.
+    /// How much longer than its tier's delay a record may wait, because clocks differ.
     private static let clockTolerance = Duration.seconds(1)
 
-    /// How long to hold a retry record; not positive: it may be sent.
+    /// How long to hold a retry record; zero or less: it may be sent.
     ///
-    /// Until it is due, but never longer than its tier's delay after it was written: neither a
-    /// writer whose clock is ahead nor a forged header stops a partition permanently. From there
-    /// and not from its arrival, so that such records do not wait one after the other. A record
-    /// that has no timestamp, or one of the future, counts from its arrival.
+    /// Until it is due, but at most the tier's delay after it was written, so that neither a fast
+    /// clock nor a forged header blocks a partition permanently. The delay counts from writing and
+    /// not from arrival, so that such records do not wait one after the other. A record without a
+    /// timestamp, or with one in the future, counts from its arrival.
     public func wait(of history: RetryHistory, now: Timestamp) -> Duration {
         guard delays.indices.contains(history.tier) else { return .zero }
-        // A writer chooses the timestamp, and from the least number there is the way overflows.
+        // Producers choose the timestamp; the smallest integer would overflow below.
         let epoch = Timestamp(milliseconds: 0)
         let written = max(epoch, min(history.writtenAt ?? now, now))
         let latest = written.advanced(by: delays[history.tier] + Self.clockTolerance)

@@ -2,16 +2,16 @@ public import Vocabulary
 
 /// The names of the retry topics: `<source>.retry.<delay>` for each source and tier.
 public struct RetryTopics: Hashable, Sendable {
-    /// What a retry topic is for.
+    /// The source and the tier of a retry topic.
     public struct Purpose: Hashable, Sendable {
         public let source: KafkaTopic
-        /// The tier's place in `RetryTiers`.
+        /// The index of the tier in `RetryTiers`.
         public let tier: Int
     }
 
-    /// Of each tier, as the topics' names have it, such as `15m`.
+    /// The delay of each tier as topic names spell it, such as `15m`.
     public let delayNames: [String]
-    /// By source, in the order of the configuration, then by tier.
+    /// By source in configuration order, then by tier.
     public let topics: [KafkaTopic]
     private let purposes: [KafkaTopic: Purpose]
 
@@ -34,7 +34,7 @@ public struct RetryTopics: Hashable, Sendable {
         KafkaTopic("\(source).retry.\(delay)")
     }
 
-    /// Nil for a topic that is not a retry topic.
+    /// The purpose of a retry topic; nil for any other topic.
     public func purpose(of topic: KafkaTopic) -> Purpose? { purposes[topic] }
 
     /// The source of a topic: that of a retry topic, or the topic itself.
@@ -42,7 +42,7 @@ public struct RetryTopics: Hashable, Sendable {
         purposes[topic]?.source ?? topic
     }
 
-    /// Where an event that was read from `topic` waits in a tier.
+    /// The retry topic of a tier for an event read from `topic`.
     public func topic(forEventOf topic: KafkaTopic, tier: Int) -> KafkaTopic {
         Self.topic(of: source(of: topic), delay: delayNames[tier])
     }
@@ -50,7 +50,7 @@ public struct RetryTopics: Hashable, Sendable {
 
 /// The delays of the retry topics, shortest first.
 public struct RetryTiers: Hashable, Sendable {
-    /// Each longer than the one before; empty: no retries later.
+    /// Strictly ascending; empty: there are no retry topics.
     public let delays: [Duration]
 
     public init(_ delays: [Duration] = []) {
@@ -59,17 +59,17 @@ public struct RetryTiers: Hashable, Sendable {
         self.delays = delays
     }
 
-    /// The tier for an event's next wait, by its place in `delays`.
+    /// Chooses the tier of an event's next wait, by its index in `delays`.
     ///
-    /// Each round takes the next tier, the last one again and again, and at least one that waits
-    /// for `wait`, if there is any. Where that is too long, the longest shorter one is taken that
-    /// still waits for `wait`.
+    /// Each round takes the next tier, and stays at the last one; it skips tiers shorter than
+    /// `wait` if there is a longer one. If that tier is too long for the event, takes the longest
+    /// shorter one that is at least `wait`.
     ///
     /// - Parameters:
     ///   - previous: the tier of the round before; nil in the first round.
-    ///   - wait: how long the event should wait at least.
-    ///   - fits: whether the event may still be sent after a wait.
-    /// - Returns: nil when no tier is both long enough and short enough.
+    ///   - wait: the minimum wait of the event.
+    ///   - fits: whether the event may still be sent after this wait.
+    /// - Returns: nil if no tier is both long enough and short enough.
     public func tier(
         after previous: Int?,
         waitingFor wait: Duration = .zero,

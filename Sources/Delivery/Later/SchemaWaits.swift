@@ -1,35 +1,35 @@
 import Vocabulary
 
-/// What waits for schemas of the Schema Registry, by schema.
+/// Deliveries that wait for schemas from the Schema Registry, by schema.
 ///
-/// A delivery leaves its wait with the whole wait, or with the assignment.
+/// All deliveries that wait for a schema leave together, at the latest with the assignment.
 struct SchemaWaits: Sendable {
     struct Wait: Sendable {
-        /// In the order in which they came to wait.
+        /// In order of arrival.
         var waiters: [Waiter] = []
         var attempts = 1
     }
 
     struct Waiter: Sendable {
         let delivery: DeliveryID
-        /// A retry record may have been here for long before.
+        /// The start of this wait; the record itself may be in the shard for longer.
         let since: Instant
-        /// False for anything but a valid event, whatever the schema says.
+        /// False if the record is not a valid event, whatever its schema says.
         let isEvent: Bool
         let canPostpone: Bool
     }
 
     private(set) var waits: [SchemaReference: Wait] = [:]
-    /// Deliveries that wait, for whatever schema.
+    /// The number of waiting deliveries, over all schemas.
     private(set) var count = 0
-    /// Deliveries whose schema is here, in the order in which they came to wait for it.
+    /// Deliveries whose schema has arrived, in the order in which they started to wait.
     private(set) var answered = FIFO<DeliveryID>()
-    /// The next tries, by time; what has no wait any more is skipped.
+    /// The next fetches, by time; schemas without a wait are skipped.
     var retries = TimedQueue<SchemaReference>()
 
     var nextDue: Instant? { retries.nextDue }
 
-    /// Ends the wait for a schema; nil when there is none.
+    /// Removes and returns the wait for a schema; nil: there is none.
     mutating func take(_ schema: SchemaReference) -> Wait? {
         guard let wait = waits.removeValue(forKey: schema) else { return nil }
         count -= wait.waiters.count
@@ -40,10 +40,10 @@ struct SchemaWaits: Sendable {
         for waiter in take(schema)?.waiters ?? [] { answered.append(waiter.delivery) }
     }
 
-    /// There was no answer to the last request.
+    /// Whether the last fetch of the schema got no answer.
     func hasFailed(_ schema: SchemaReference) -> Bool { (waits[schema]?.attempts ?? 1) > 1 }
 
-    /// Has a delivery decoded again, with what is known by now.
+    /// Queues a delivery to be decoded again with the schemas known so far.
     mutating func endWait(_ delivery: DeliveryID) { answered.append(delivery) }
 
     mutating func popAnswered() -> DeliveryID? { answered.popFirst() }

@@ -1,10 +1,11 @@
 public import Vocabulary
 
-/// A partition that the group gives to the shard.
+/// A partition that the group assigns to the shard.
 public struct AssignedPartition: Hashable, Sendable {
     public let id: PartitionID
     public let name: TopicPartition
-    /// The source topic's place in the configuration; a retry topic's is its source's.
+    /// The index of the source topic in the configuration; a retry topic has the index of its
+    /// source.
     public let source: Int
     public let isOfRetryTopic: Bool
 
@@ -21,28 +22,28 @@ public struct AssignedPartition: Hashable, Sendable {
     }
 }
 
-/// The shard's place in the consumer group: what it owns, what is settled, and how it ends.
+/// The shard's membership in the consumer group: its partitions, what is settled, how it ends.
 ///
-/// Eager protocol: an assignment comes whole and goes whole.
+/// Uses the eager rebalance protocol: an assignment is given and revoked as a whole.
 public struct Assignment: Sendable {
     public enum Phase: Hashable, Sendable {
-        /// Nothing is assigned. Next: `fetchingOffsets`, `consuming` (an assignment of nothing),
-        /// `releasing`.
+        /// No assignment. Next: `fetchingOffsets`, `consuming` (an empty assignment), `releasing`.
         case idle
         /// Next: `consuming`, `releasing`, `idle` (the partitions are lost).
         case fetchingOffsets(attempt: Int)
         /// Next: `releasing`, `idle` (the partitions are lost).
         case consuming
-        /// Intake is closed and what is in flight finishes, until the moment given. Next:
-        /// `committing`, `idle` (the partitions are lost).
+        /// Intake is closed; deliveries in flight finish, until that time.
+        ///
+        /// Next: `committing`, `idle` (the partitions are lost).
         case releasing(Release, until: Instant)
-        /// The last commit is in progress, until the moment given. Next: `idle`, `left`.
+        /// The last commit is in progress, until that time. Next: `idle`, `left`.
         case committing(Release, until: Instant)
-        /// The group is left. Terminal.
+        /// The shard has left the group. Terminal.
         case left
     }
 
-    /// Why the assignment is given up.
+    /// Why the shard gives up the assignment.
     public enum Release: Hashable, Sendable {
         case rebalance
         case shutdown
@@ -53,22 +54,23 @@ public struct Assignment: Sendable {
         var drainTimeout: Duration
         var revokeDrainTimeout: Duration
         var finalCommitTimeout: Duration
-        /// How long the ledger of a partition that went is kept.
+        /// How long to keep the ledger of a partition after it is revoked.
         var reuseWithin = Duration.seconds(600)
     }
 
     private static let offsetFetchAttempts = 6
     private static let offsetFetchPause = Duration.milliseconds(500)
-    /// Longer than Kafka lets a transaction last (`transaction.max.timeout.ms`, 15 min).
+    /// Longer than the longest transaction that Kafka allows (`transaction.max.timeout.ms`, 15
+    /// min).
     private static let longestOffsetWait = Duration.seconds(30 * 60)
-    /// What is sent so shortly before the partitions go may be answered too late, and be sent again
-    /// by their next owner.
+    /// A request sent this shortly before the partitions are revoked may be answered too late, and
+    /// then be sent again by the next owner.
     private static let answerTime = Duration.milliseconds(500)
 
     private let timing: Timing
     private let start: EngineSettings.Start
     private let offsetLost: LostOffset.Policy
-    /// Commits are announced by `isCommitWanted`, and made up by `takeCommits`.
+    /// If true, `isCommitWanted` announces a commit, and `takeCommits` builds it.
     private let isTransactional: Bool
     public private(set) var phase = Phase.idle
     private var epoch = AssignmentEpoch()
@@ -76,21 +78,21 @@ public struct Assignment: Sendable {
     /// Their names, in the same order.
     private var names: [TopicPartition] = []
     private var ledgers: PartitionLedgers
-    /// Partitions of retry topics: read from their beginning, whatever `start` says.
+    /// Partitions of retry topics; they are read from the beginning regardless of `start`.
     private var retryPartitions: Set<PartitionID> = []
     private var isCommitInFlight = false
-    /// What Kafka has reported of the assignment, until it begins.
+    /// Committed offsets that Kafka has returned so far, until consumption starts.
     private var stored: [PartitionID: CommittedPosition?] = [:]
-    /// When to ask again for offsets that Kafka did not return.
+    /// When to request missing offsets again.
     private var nextOffsetFetch: Instant?
-    /// When Kafka first did not return all requested offsets; nil: it did, or was not asked.
+    /// When Kafka first returned incomplete offsets; nil: they are complete, or not requested.
     private(set) var offsetsMissingSince: Instant?
     private var nextCommit = Instant(nanoseconds: .min)
-    /// True while any ledger may have something to commit.
+    /// Whether any ledger may have something to commit.
     private var isDirty = false
-    /// Where each partition of the assignment began, as far as it is known.
+    /// The start offset of each partition of the assignment, if known.
     private var startOffsets: [PartitionID: Offset] = [:]
-    /// Partitions that are to be paused because one record holds too many others back.
+    /// Partitions to pause because one unsettled record holds back too many others.
     public private(set) var heldBack: Set<PartitionID> = []
     private var hasHeldBackChanged = false
 
@@ -110,7 +112,7 @@ public struct Assignment: Sendable {
 
     // MARK: Inputs
 
-    /// Whether partitions are assigned, and the group is not to be left.
+    /// Whether partitions are assigned, and the shard is not leaving the group.
     var isGroupMember: Bool {
         switch phase {
         case .fetchingOffsets, .consuming, .releasing(.rebalance, _), .committing(.rebalance, _):
@@ -123,7 +125,7 @@ public struct Assignment: Sendable {
         _ assigned: [AssignedPartition]
     ) -> GroupStep {
         guard phase == .idle else {
-            // Shutting down: an assignment that came too late is not taken up.
+            // Shutting down: an assignment that arrives now is given back.
             return .unassign
         }
         epoch = epoch.next
@@ -141,17 +143,19 @@ public struct Assignment: Sendable {
         return .fetchStoredOffsets(partitions)
     }
 
-    /// The group's offset, as far as Kafka says: nil where it never committed a position.
+    /// Kafka answered with the group's committed offsets; nil: no offset was ever committed.
     ///
-    /// What is missing is requested again, but not at once: a coordinator that moves refuses for a
-    /// while. After some tries the partitions begin without. With transactions they never do, of
-    /// which one may not be over: a guess at the position could repeat outcomes.
+    /// Missing partitions are requested again after a pause, because a coordinator that is moving
+    /// rejects requests for a while. After several attempts consumption starts without them. With
+    /// transactions it never does: a transaction may still be open, and a guessed position could
+    /// repeat outcomes.
     mutating func storedOffsetsFetched(
         _ answer: [PartitionID: CommittedPosition?],
         now: Instant
     ) -> (step: GroupStep, ignored: [IgnoredMetadata])? {
         guard case .fetchingOffsets(let attempt) = phase else { return nil }
-        // Nobody else can commit while they are assigned: what was reported before is still valid.
+        // No other member can commit while the partitions are assigned, so earlier answers remain
+        // valid.
         stored.merge(answer) { $1 }
         let isComplete = partitions.allSatisfy { stored.keys.contains($0) }
         let isLastAttempt = attempt >= Self.offsetFetchAttempts && !isTransactional
@@ -181,10 +185,10 @@ public struct Assignment: Sendable {
             let position: StartPosition =
                 switch (begun.start, entry) {
                 case (.some(let offset), _): .at(offset)
-                // What is in a retry topic exists nowhere else.
+                // Events in a retry topic exist nowhere else, so none may be skipped.
                 case (nil, .some) where retryPartitions.contains(partition): .beginning
                 case (nil, .some): start == .earliest ? .beginning : .end
-                // Kafka said nothing of this partition: never guess a start after an error.
+                // Kafka did not answer for this partition: never guess a start after an error.
                 case (nil, nil): .stored
                 }
             starts.append(
@@ -197,7 +201,7 @@ public struct Assignment: Sendable {
             )
         }
         for partition in partitions { reviewHeldBack(partition) }
-        // What ended while a partition was away.
+        // Deliveries may have ended while the partition was not assigned.
         isDirty = ledgers.isDirty
         return (.assign(starts), ignored)
     }
@@ -208,15 +212,15 @@ public struct Assignment: Sendable {
         case .fetchingOffsets, .consuming:
             phase = .releasing(.rebalance, until: now + timing.revokeDrainTimeout)
         case .releasing(.shutdown, let until):
-            // The group will not wait for the whole drain.
+            // The group does not wait for the whole drain.
             phase = .releasing(.shutdown, until: min(until, now + timing.revokeDrainTimeout))
         case .releasing(.rebalance, _), .committing: break
         }
     }
 
-    /// Somebody else owns the partitions already: nothing may be committed.
+    /// The partitions already belong to another member: nothing may be committed.
     ///
-    /// A commit that is in progress stays so until its answer comes.
+    /// A commit in progress stays in progress until its answer arrives.
     mutating func partitionsLost(now: Instant) {
         endAssignment(now: now)
         if phase != .left { phase = .idle }
@@ -232,18 +236,18 @@ public struct Assignment: Sendable {
         }
     }
 
-    /// The end of a partition, before its first record.
+    /// The end offset of a partition, before its first record.
     ///
-    /// - Returns: metadata that turned out to be wrong.
+    /// - Returns: metadata that turned out to be wrong; nil: none.
     mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
         ledgers.endSeen(partition, end)
             ? nil : IgnoredMetadata(partition: partition, problem: .beyondEnd)
     }
 
-    /// There is nothing to read of the partition: its next record will not be before that offset.
+    /// The partition has nothing to read: its next record has at least this offset.
     ///
-    /// Where the group has no position yet, this is one from now on: with `start: latest` the next
-    /// owner would begin at the end of that time, behind what came until then.
+    /// If the group has no position yet, this becomes it. Otherwise, with `start: latest`, the next
+    /// owner would start at a later end, and skip records written in between.
     mutating func endReached(_ partition: PartitionID, _ end: Offset) {
         guard phase == .consuming, position(of: partition) == nil else { return }
         began(partition, at: end)
@@ -257,8 +261,8 @@ public struct Assignment: Sendable {
 
     /// A record arrived.
     ///
-    /// - Returns: nil when the shard does not take it: it is not assigned, or intake is closed.
-    ///   Its offset is not committed, so the partition's next owner reads it.
+    /// - Returns: nil if the shard does not take the record, because the partition is not assigned
+    ///   or intake is closed. Its offset is not committed, so the partition's next owner reads it.
     mutating func recordArrived(
         _ partition: PartitionID,
         _ offset: Offset,
@@ -293,10 +297,10 @@ public struct Assignment: Sendable {
         reviewHeldBack(partition)
     }
 
-    /// Kafka does not have the next offset.
+    /// The log does not contain the next offset to read.
     ///
-    /// The place is kept at once, or the next owner would look for another one. What was settled of
-    /// the old log says nothing of the records that take the same offsets.
+    /// The new position is committed soon, or the next owner would have to find one itself. What
+    /// was settled in the old log says nothing about records that now have the same offsets.
     mutating func offsetLost(
         _ partition: PartitionID,
         _ offset: Offset,
@@ -314,7 +318,7 @@ public struct Assignment: Sendable {
         return lost
     }
 
-    /// Whether `heldBack` has changed since it was last asked.
+    /// Whether `heldBack` has changed since the last call.
     mutating func takeHeldBackChange() -> Bool {
         defer { hasHeldBackChanged = false }
         return hasHeldBackChanged
@@ -332,16 +336,16 @@ public struct Assignment: Sendable {
         reviewHeldBack(partition)
     }
 
-    /// The broker takes less metadata than the commit in progress has; `commitFinished` follows.
+    /// The broker rejects the metadata of the commit in progress as too long; `commitFinished`
+    /// follows.
     ///
-    /// - Returns: how many characters commits have from now on.
+    /// - Returns: the new limit of a commit's metadata, in characters.
     mutating func commitMetadataRefused() -> Int {
         ledgers.metadataRefused()
         return ledgers.metadataLimit
     }
 
-    /// Kafka refuses these partitions of the commit in progress for their own sake;
-    /// `commitFinished` follows.
+    /// Kafka rejects these partitions in the commit in progress; `commitFinished` follows.
     mutating func commitRefused(_ refused: [PartitionID], now: Instant) {
         ledgers.commitRefused(refused, now: now)
     }
@@ -352,7 +356,7 @@ public struct Assignment: Sendable {
         if !failed.isEmpty { isDirty = true }
     }
 
-    /// Commits and gives up what is due; `isDrained`: nothing of this assignment is in flight.
+    /// Commits and releases what is due; `isDrained`: nothing of this assignment is in flight.
     mutating func timeAdvanced(now: Instant, isDrained: Bool) -> [GroupStep] {
         ledgers.timeAdvanced(now: now)
         if ledgers.takeRepeats(now: now) { isDirty = true }
@@ -367,7 +371,7 @@ public struct Assignment: Sendable {
             return commit(now: now)
         case .releasing(let release, let until):
             if !isDrained, now < until { return nextCommit <= now ? commit(now: now) : [] }
-            // What was refused, too: there is no later.
+            // Include commits that were rejected before: this is the last chance.
             if ledgers.takeRepeats(now: Instant(nanoseconds: .max)) { isDirty = true }
             phase = .committing(release, until: now + timing.finalCommitTimeout)
             return timeAdvanced(now: now, isDrained: isDrained)
@@ -385,16 +389,17 @@ public struct Assignment: Sendable {
 
     // MARK: Transactions
 
-    /// A commit is due, and its transaction has not answered.
+    /// Whether a transactional commit is due and has not finished.
     var isCommitWanted: Bool { isTransactional && isCommitInFlight }
 
-    /// Something waits for the next transaction.
+    /// Something must be committed with the next transaction.
     mutating func settlementAnnounced() {
         isDirty = true
     }
 
-    /// What to commit in a transaction that settles these records; `settleCommitted` follows when
-    /// it has happened, and `commitFinished` in any case.
+    /// The offsets to commit in a transaction that settles these records.
+    ///
+    /// `settleCommitted` follows for each record if it succeeds, and `commitFinished` in any case.
     mutating func takeCommits(settling records: [SettledRecord]) -> [PartitionCommit] {
         defer { for partition in partitions { reviewHeldBack(partition) } }
         return ledgers.takeCommits(settling: records)
@@ -407,25 +412,26 @@ public struct Assignment: Sendable {
 
     // MARK: Queries
 
-    /// The partition's reading position; nil when nobody knows.
+    /// The partition's next offset to read; nil: unknown.
     func position(of partition: PartitionID) -> Offset? {
         ledgers.readOffset(of: partition) ?? startOffsets[partition]
     }
 
-    /// The lowest offset that is not settled, or where reading begins; nil when nobody knows.
+    /// The lowest unsettled offset, or the start offset before the first record; nil: unknown.
     func unsettledOffset(of partition: PartitionID) -> Offset? {
         ledgers.unsettledOffset(of: partition) ?? startOffsets[partition]
     }
 
-    /// Whether the record is of the present assignment: its outcome moves the partition's offset.
+    /// Whether the record belongs to the current assignment, so that its outcome moves the offset.
     func isCurrent(_ partition: PartitionID, _ entry: OffsetLedger.Entry) -> Bool {
         ledgers.isCurrent(partition, entry)
     }
 
     var isTakingRecords: Bool { phase == .consuming }
 
-    /// Whether Kafka has withheld the group's offsets for so long that this process should end: its
-    /// successor asks with new clients.
+    /// Whether Kafka has not returned the group's offsets for so long that the process should end.
+    ///
+    /// A restarted process asks again with new clients.
     func hasWaitedTooLong(now: Instant) -> Bool {
         offsetsMissingSince.map { $0 + Self.longestOffsetWait <= now } ?? false
     }
@@ -434,7 +440,8 @@ public struct Assignment: Sendable {
         if case .releasing = phase { true } else { false }
     }
 
-    /// Whether an attempt that begins now is likely to be answered while its partition is here.
+    /// Whether an attempt that starts now will probably be answered while its partition is still
+    /// owned.
     func mayBeginAttempts(now: Instant) -> Bool {
         switch phase {
         case .releasing(_, let until): now + Self.answerTime < until
@@ -475,7 +482,7 @@ public struct Assignment: Sendable {
         return [.commit(commits)]
     }
 
-    /// To be called whenever something has changed in the partition's ledger.
+    /// Updates `heldBack`; call it after each change of the partition's ledger.
     private mutating func reviewHeldBack(_ partition: PartitionID) {
         let wasFull = !heldBack.isEmpty && heldBack.contains(partition)
         guard ledgers.isFull(partition, wasFull: wasFull) != wasFull else { return }

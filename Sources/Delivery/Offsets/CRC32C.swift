@@ -1,4 +1,4 @@
-/// The Castagnoli checksum (RFC 3720, appendix B.4), reflected.
+/// The CRC-32C checksum (Castagnoli polynomial, RFC 3720, appendix B.4), in reflected form.
 struct CRC32C: Hashable, Sendable {
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { rest, _ in

@@ -14,21 +14,21 @@ public import Vocabulary
 /// codec B = span - 1 bits for the offsets after the base, lowest bit first; 1 is settled
 /// ```
 ///
-/// The checksum is taken over topic name, partition (4), committed offset (8), codec and the bytes
-/// before it, so that a text means something in its own place only.
+/// The checksum covers the topic's name, partition (4), committed offset (8), codec and the payload
+/// before it, so that a text is valid only for its own offset.
 public struct CommitMetadata: Hashable, Sendable {
     /// Why metadata is ignored.
     public enum Problem: Error, Hashable, Sendable {
         /// Not our prefix, or a codec of another version.
         case foreign
         case tooLong
-        /// No base64url, or shorter than its fixed parts.
+        /// Not base64url, or shorter than its fixed parts.
         case malformed
         /// Damaged, or written for another partition or offset.
         case checksum
-        /// Correctly sealed, but not what an encoder writes.
+        /// The checksum matches, but an encoder would write it differently.
         case notCanonical
-        /// Has offsets that the partition does not have.
+        /// Covers offsets past the partition's end.
         case beyondEnd
         /// Speaks of records that are gone, or that others have replaced.
         case replaced
@@ -40,12 +40,14 @@ public struct CommitMetadata: Hashable, Sendable {
         case bitmap = 0x42
     }
 
-    /// How many characters a broker accepts (`offset.metadata.max.bytes`).
+    /// The number of characters a broker accepts by default (`offset.metadata.max.bytes`).
     public static let maxCharacters = 4096
-    /// Exclusive.
+    /// Exclusive upper limit.
     public static let maxSpan: Int64 = 1 << 21
-    /// This many incomplete offsets fit in any pattern: codec D needs 2 bytes each, and a third for
-    /// the 128 gaps of 16,384 settled offsets or more that a span has room for.
+    /// This many incomplete offsets always fit, in any pattern, by codec D.
+    ///
+    /// Each takes 2 bytes, and a third one for each of the at most 128 gaps of 16,384 or more
+    /// settled offsets within a span.
     public static let incompletesThatFit = 1400
     /// This many offsets fit in any pattern: codec B.
     public static let offsetsThatFit: Int64 = 24_300
@@ -59,10 +61,10 @@ public struct CommitMetadata: Hashable, Sendable {
         [0x70, 0x31 + (hasMark ? 1 : 0) + (hasEnd ? 2 : 0)]
     }
 
-    /// Random for each engine: distinguishes its own commits from others'.
+    /// Random per engine; distinguishes its own commits from others'.
     public let nonce: UInt32
     public let settled: SettledOffsets
-    /// The last record that was read before the committed offset, if it is known.
+    /// The last record read before the committed offset, if known.
     public let mark: RecordMark?
     /// The last settled record past the committed offset; nil: there is none, or an earlier version
     /// wrote this, which did not name it.
@@ -167,7 +169,7 @@ extension CommitMetadata.Codec {
         }
     }
 
-    /// As much from the front as `room` bytes of body hold.
+    /// The leading part that fits into a body of `room` bytes.
     func part(of settled: SettledOffsets, fitting room: Int) -> SettledOffsets {
         var part = settled
         switch self {
@@ -177,7 +179,7 @@ extension CommitMetadata.Codec {
         return part
     }
 
-    /// How many runs fit into `room` bytes, and the bytes they take.
+    /// How many runs fit into `room` bytes, and how many bytes they take.
     private func scan(_ settled: SettledOffsets, room: Int) -> (runs: Int, byteCount: Int) {
         var byteCount = 0
         var previousEnd = settled.base.rawValue
@@ -204,7 +206,7 @@ extension CommitMetadata.Codec {
         case .distances:
             var previousEnd = settled.base.rawValue
             for (index, run) in settled.incomplete.enumerated() {
-                // The base itself is understood.
+                // The distance to the base is omitted: it is always zero.
                 if index > 0 { Varint.append(run.lowerBound - previousEnd, to: &bytes) }
                 bytes.append(contentsOf: repeatElement(0, count: run.count - 1))
                 previousEnd = run.upperBound
@@ -230,13 +232,13 @@ extension CommitMetadata.Codec {
 }
 
 extension SettledOffsets {
-    /// One past the settled offsets that follow this incomplete run.
+    /// One past the settled offsets that follow the incomplete run at `index`.
     fileprivate func endOfSettledRun(behind index: Int) -> Int64 {
         index + 1 < incomplete.count ? incomplete[index + 1].lowerBound : horizon.rawValue
     }
 }
 
-/// Unsigned LEB128: seven bits a byte, lowest first.
+/// Unsigned LEB128: seven bits per byte, lowest first.
 enum Varint {
     static func byteCount(_ number: Int64) -> Int {
         max(1, (64 - number.leadingZeroBitCount + 6) / 7)
@@ -251,7 +253,8 @@ enum Varint {
         bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Takes the first number off; nil unless it is whole, below `limit`, and as short as can be.
+    /// Removes and returns the first number; nil if it is incomplete, not shortest, or not below
+    /// `limit`.
     static func take(from bytes: inout ArraySlice<UInt8>, below limit: Int64) -> Int64? {
         var number: Int64 = 0
         var shift: Int64 = 0
@@ -267,10 +270,10 @@ enum Varint {
 }
 
 extension CommitMetadata {
-    /// Reads the metadata of the committed offset `base` of `partition`.
+    /// Reads the metadata of committed offset `base` of `partition`.
     ///
-    /// - Throws: `Problem` for everything that `text(for:)` does not write there; the worst that
-    ///   may follow is that events are sent again.
+    /// - Throws: `Problem` for any text that `text(for:)` does not write for that offset; ignoring
+    ///   it at worst sends some events again.
     public init(
         _ text: String,
         base: Offset,
@@ -295,7 +298,7 @@ extension CommitMetadata {
         mark = form & 1 == 0 ? nil : try Self.takeMark(from: &body, before: base)
         let end = form & 2 == 0 ? nil : Self.takeFingerprint(from: &body)
         guard let span = Varint.take(from: &body, below: Self.maxSpan), base.rawValue >= 0,
-            // Room for sums below.
+            // Leave room for the sums below.
             base.rawValue <= .max - 4 * Self.maxSpan,
             let settled = codec.settledOffsets(in: body, base: base, span: span),
             // Where nothing is settled, that has no end.
@@ -404,7 +407,7 @@ extension CommitMetadata.Codec {
                 start = offset
             }
         }
-        // The last offset of the span is settled, or nobody would have counted up to it.
+        // The last offset of the span must be settled, or the encoder would not have included it.
         return start == nil ? runs : nil
     }
 }

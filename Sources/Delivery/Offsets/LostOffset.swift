@@ -1,13 +1,13 @@
 public import Vocabulary
 
-/// The next offset to read, if Kafka does not have it.
+/// What to do if Kafka does not have the next offset to read.
 ///
-/// The one table of what follows from it.
+/// Contains the only table of causes and consequences.
 public struct LostOffset: Hashable, Sendable {
     public enum Cause: String, Hashable, Sendable, CaseIterable {
-        /// Kafka has it: the leader has changed since, or the log has grown.
+        /// Kafka does have it: the leader changed, or the log has grown.
         case none
-        /// Retention was faster than the group.
+        /// Retention deleted it before the group read it.
         case deleted
         /// The log ends before it, after an unclean leader election or on a restored disk.
         case cut
@@ -17,26 +17,26 @@ public struct LostOffset: Hashable, Sendable {
 
     /// What to do if the log was cut (`kafka.offset_lost`).
     public enum Policy: Hashable, Sendable {
-        /// Continue with what comes: what the log holds was read before.
+        /// Continue with new records: the group has already read those in the log.
         case end
-        /// Read again what the log holds.
+        /// Read the whole log again.
         case beginning
-        /// End the process.
+        /// Stop the process.
         case stop
     }
 
     public let offset: Offset
-    /// The oldest offset of the log and the next one to be written, as the leader says now.
+    /// The log's start offset and end offset, as the leader reports now.
     public let log: Range<Int64>
     public let cause: Cause
-    /// Where reading continues; nil: nowhere.
+    /// Where reading continues; nil: the process stops.
     public let start: StartPosition?
 
     /// - Parameters:
-    ///   - offset: The offset.
-    ///   - log: What the leader says now.
-    ///   - oldestBefore: The log's oldest offset as last known before; nil: unknown.
-    ///   - policy: What the operator wants.
+    ///   - offset: The next offset to read.
+    ///   - log: The log's start and end offsets, as the leader reports now.
+    ///   - oldestBefore: The last known start offset before that; nil: unknown.
+    ///   - policy: What the configuration says.
     public init(_ offset: Offset, in log: Range<Int64>, oldestBefore: Int64?, _ policy: Policy) {
         self.offset = offset
         self.log = log
@@ -45,7 +45,7 @@ public struct LostOffset: Hashable, Sendable {
         } else if offset.rawValue <= log.upperBound {
             (cause, start) = (.none, .at(offset))
         } else {
-            // A log begins with 0, and again only if it is another one.
+            // A log starts at 0; if its start was higher before, this is another log.
             let isAnother = log.lowerBound == 0 && (oldestBefore ?? 0) > 0
             cause = isAnother ? .replaced : .cut
             start =

@@ -1,20 +1,21 @@
 public import Vocabulary
 
-/// The records of one partition between arrival and settlement.
+/// The records of one partition, from arrival to settlement.
 ///
-/// Records arrive in order and settle in any order. The ledger holds only what is incomplete, as a
-/// list in the order of offsets; every input takes constant time, except what a whole assignment
-/// walks once. Everything else below the last record is settled: it was, or a record behind it
-/// proved that it does not exist (compaction, transaction markers).
+/// Records arrive in order and settle in any order. The ledger stores only incomplete records, as a
+/// linked list in offset order. Every input takes constant time, except those that walk the list
+/// once per assignment. Every other offset up to the last record counts as settled: its record was
+/// settled, or the arrival of a later record proved that it does not exist (compaction, transaction
+/// markers).
 public struct OffsetLedger: Sendable {
-    /// A record's place in the ledger.
+    /// A record's entry in the ledger.
     public struct Entry: Hashable, Sendable {
         public let epoch: AssignmentEpoch
         fileprivate let restarts: UInt32
         fileprivate let line: Int32
         fileprivate let offset: Offset
 
-        /// Of no record.
+        /// The entry of no record.
         static let nowhere = Entry(
             epoch: AssignmentEpoch(),
             restarts: 0,
@@ -25,9 +26,9 @@ public struct OffsetLedger: Sendable {
 
     public enum Admission: Hashable, Sendable {
         case taken(Entry)
-        /// Settled before, or still in flight from before the partition left and came back.
+        /// Settled before, or in flight since before the partition was revoked and assigned again.
         case known
-        /// The record, or one behind it, was here before in this assignment.
+        /// This record or a later one already arrived in this assignment.
         case repeated
     }
 
@@ -37,7 +38,7 @@ public struct OffsetLedger: Sendable {
         var next: Int32
         /// The record that was read before this one.
         var before: RecordMark?
-        /// False: handed back, so the record must be read again.
+        /// False: released without an outcome, so the record must be read again.
         var isInHand = true
         var isSettled = false
     }
@@ -49,32 +50,31 @@ public struct OffsetLedger: Sendable {
     private var free: [Int32] = []
     private var first = none
     private var last = none
-    /// Records taken and neither settled nor handed back.
+    /// Records taken that are neither settled nor released.
     public private(set) var inHand = 0
-    /// What was left each time that the partition was restarted: entries from before that are at or
-    /// behind such an offset settle nothing.
+    /// The lowest lost offset of each restart: earlier entries at or after it settle nothing.
     private var restarts: [Offset] = []
-    /// The last record of the present assignment, and the farthest of all, or the offset before the
-    /// one at which reading `began`.
+    /// The last record of the current assignment, and the last of all; or, after `began`, the
+    /// offset before the start.
     private var position: Offset?
     private var farthest: Offset?
-    /// The farthest record, or that which stood before the committed offset.
+    /// The mark of the last record, or the one stored with the committed offset.
     private var latest: RecordMark?
-    /// The first line not read again, while an assignment repeats what was handed back.
+    /// The first line not read again, while an assignment reads released records again.
     private var unread = none
-    /// What the committed metadata says of records that have not arrived yet.
+    /// The settled offsets from the committed metadata, for records that have not arrived yet.
     private var restored: SettledOffsets?
     /// The last settled record of that, if it is known.
     private var restoredEnd: RecordMark?
     private var restoredRun = 0
-    /// The partition's end was seen, and is not before what `restored` speaks of.
+    /// Whether the partition's end is known, and `restored` does not reach past it.
     private var isRestoredTrusted = false
-    /// Something is settled that no commit says.
+    /// Whether something is settled that no commit contains.
     public private(set) var isDirty = false
-    /// The last metadata did not hold everything.
+    /// Whether the last metadata was cut off.
     private var isCut = false
 
-    /// `metadata` belongs to the committed offset.
+    /// `metadata` is that of the committed offset.
     public init(epoch: AssignmentEpoch, restored metadata: CommitMetadata? = nil) {
         self.epoch = epoch
         restored = metadata?.settled
@@ -84,9 +84,9 @@ public struct OffsetLedger: Sendable {
 
     // MARK: Inputs
 
-    /// The partition's end, before its first record in an assignment.
+    /// The partition's end offset, before its first record in an assignment.
     ///
-    /// - Returns: false when the restored offsets reach behind it, and were forgotten.
+    /// - Returns: false if the restored offsets reach past it, and were dropped.
     public mutating func endSeen(_ end: Offset) -> Bool {
         guard let restored else { return true }
         isRestoredTrusted = restored.horizon <= end
@@ -94,21 +94,21 @@ public struct OffsetLedger: Sendable {
         return isRestoredTrusted
     }
 
-    /// Nothing is to be read before that offset; does nothing behind the first record.
+    /// Nothing before that offset will be read; has no effect after the first record.
     public mutating func began(at start: Offset) {
         guard farthest == nil else { return }
         farthest = Offset(start.rawValue - 1)
         isDirty = true
     }
 
-    /// `fingerprint` is the record's.
+    /// A record arrived; `fingerprint` is the record's.
     public mutating func recordArrived(_ offset: Offset, fingerprint: UInt32 = 0) -> Admission {
         if let position, offset <= position { return .repeated }
         position = offset
         if let farthest, offset <= farthest { return arrivedAgain(offset) }
         while unread != Self.none { readPast(unread) }
-        // The first record's own offset is committed, so that one that started at the end does not
-        // start there again with records unsettled.
+        // Commit the first record's offset too: otherwise a group that started at the log's end
+        // would start at a later end after a restart, and skip unsettled records.
         if farthest == nil { isDirty = true }
         farthest = offset
         defer { latest = RecordMark(offset: offset, fingerprint: fingerprint) }
@@ -121,7 +121,7 @@ public struct OffsetLedger: Sendable {
         return .taken(entry(line))
     }
 
-    /// The record's outcome is acknowledged.
+    /// Kafka acknowledged the record's outcome.
     public mutating func settle(_ entry: Entry) {
         guard isLeft(entry) else { return }
         check(entry, "settled a record twice")
@@ -129,20 +129,20 @@ public struct OffsetLedger: Sendable {
         remove(entry.line)
     }
 
-    /// The record's outcome is written, and the commit that says so is done.
+    /// The record's outcome and the offset that settles it are committed, in one transaction.
     public mutating func settleCommitted(_ entry: Entry) {
         let wasDirty = isDirty
         settle(entry)
         isDirty = wasDirty
     }
 
-    /// A copy of this ledger, with more settled, gave what is being committed.
+    /// A commit was built from a copy of this ledger in which more records are settled.
     public mutating func commitTaken(by trial: OffsetLedger) {
         isDirty = trial.isDirty
         isCut = trial.isCut
     }
 
-    /// Nobody works at the record any more: it is to be read again.
+    /// The delivery of the record was released: the record must be read again.
     public mutating func letGo(_ entry: Entry) {
         guard isLeft(entry) else { return }
         check(entry, "let a record go twice")
@@ -150,7 +150,7 @@ public struct OffsetLedger: Sendable {
         lines[Int(entry.line)].isInHand = false
     }
 
-    /// The partition is assigned again, and continues at `nextOffset`.
+    /// The partition is assigned again; reading continues at `nextOffset`.
     ///
     /// - Parameter metadata: what an earlier ledger of this shard had committed, and this one was
     ///   not told of.
@@ -160,16 +160,17 @@ public struct OffsetLedger: Sendable {
         unread = first
     }
 
-    /// The partition is read from another offset: its topic was recreated, or is to be read again.
+    /// The partition is read from another offset, because its topic was recreated or must be read
+    /// again.
     public mutating func restarted() {
         let restarts = restarts + [Offset(.min)]
         self = OffsetLedger(epoch: epoch)
         self.restarts = restarts
     }
 
-    /// The log has lost its records from that offset on, and others will take their place.
+    /// The log lost its records from that offset on; other records will take their offsets.
     ///
-    /// What is in flight before it is still there, and is settled as usual.
+    /// Records in flight before that offset still exist, and settle as usual.
     public mutating func cut(at end: Offset) {
         restarts.append(end)
         restored = nil
@@ -187,12 +188,12 @@ public struct OffsetLedger: Sendable {
         position = farthest
     }
 
-    /// The commit did not happen; it is due again.
+    /// The commit failed; it is due again.
     public mutating func commitFailed() {
         isDirty = committableOffset != nil
     }
 
-    /// What to commit now; nil before the first record, unless reading has `began`.
+    /// What to commit now; nil before the first record, unless `began` was called.
     public mutating func commitRequested(
         by nonce: UInt32,
         for partition: TopicPartition,
@@ -214,14 +215,13 @@ public struct OffsetLedger: Sendable {
 
     // MARK: Queries
 
-    /// One past the last record before which everything is settled; nil as in
-    /// `commitRequested`.
+    /// One past the last record up to which everything is settled; nil as in `commitRequested`.
     @inline(__always)
     public var committableOffset: Offset? {
         first == Self.none ? farthest?.next : lines[Int(first)].offset
     }
 
-    /// Where reading continues: the first record that was handed back, or what never arrived.
+    /// Where reading continues: at the first released record, or else after the last one.
     public var nextOffset: Offset {
         firstLetGo.map { lines[Int($0)].offset } ?? farthest?.next ?? Offset(0)
     }
@@ -233,13 +233,15 @@ public struct OffsetLedger: Sendable {
 
     public var hasPosition: Bool { farthest != nil }
 
-    /// The reading position in this assignment.
+    /// The next offset to read in this assignment.
     public var readOffset: Offset? { position?.next }
 
-    /// Whether the partition must wait until more of what is in flight has ended, for the metadata
-    /// to hold everything however it ends; what is full empties to the half first.
+    /// Whether the partition must be paused until more records settle.
     ///
-    /// Inlined, or the ledger would be copied for each record.
+    /// Otherwise the metadata might not hold all settled offsets. A full ledger must empty to half
+    /// first.
+    ///
+    /// Inlined, because a call would copy the ledger for each record.
     @inline(__always)
     public func isFull(wasFull: Bool) -> Bool {
         guard inHand > 0, let base = committableOffset, let farthest else { return false }
@@ -250,7 +252,7 @@ public struct OffsetLedger: Sendable {
                 && span > (CommitMetadata.offsetsThatFit - Self.batch) / Int64(share))
     }
 
-    /// Records that may still come after a partition was found full: no turn takes more.
+    /// Records that may still arrive after the partition is full; no turn takes more.
     private static let batch = Int64(IntakeGate.batch)
 
     /// The last record of which is known what became of it, where reading goes on before it.
@@ -334,7 +336,7 @@ public struct OffsetLedger: Sendable {
         return nil
     }
 
-    /// A record between the first that was handed back and the farthest.
+    /// Handles a record between the first released one and the last.
     private mutating func arrivedAgain(_ offset: Offset) -> Admission {
         while unread != Self.none, lines[Int(unread)].offset < offset { readPast(unread) }
         guard unread != Self.none, lines[Int(unread)].offset == offset else { return .known }
@@ -346,7 +348,8 @@ public struct OffsetLedger: Sendable {
         return .taken(entry(line))
     }
 
-    /// Reading went past a line: one that was handed back and did not come does not exist any more.
+    /// Reading passed a line; if it was released and did not arrive again, its record no longer
+    /// exists.
     private mutating func readPast(_ line: Int32) {
         unread = lines[Int(line)].next
         if !lines[Int(line)].isInHand { remove(line) }
@@ -440,7 +443,7 @@ public struct OffsetLedger: Sendable {
 }
 
 extension [Range<Int64>] {
-    /// Adds a run behind the last one, or to it.
+    /// Adds a run after the last one, merging adjacent runs.
     fileprivate mutating func add(_ run: Range<Int64>) {
         if let end = last, end.upperBound == run.lowerBound {
             self[count - 1] = end.lowerBound..<run.upperBound
@@ -450,9 +453,10 @@ extension [Range<Int64>] {
     }
 }
 
-/// Counts the assignments of a shard.
+/// Numbers the assignments of a shard.
 ///
-/// What belongs to an earlier one may no longer move an offset: the partition is somebody else's.
+/// A record of an earlier assignment may no longer move an offset: the partition may belong to
+/// another member.
 public struct AssignmentEpoch: Hashable, Comparable, Sendable {
     public private(set) var number: UInt32 = 0
 

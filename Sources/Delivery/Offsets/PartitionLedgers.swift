@@ -1,14 +1,14 @@
 public import Vocabulary
 
-/// What is known of a group's position in a partition.
+/// What is known about a group's committed position in a partition.
 enum StoredPosition: Hashable, Sendable {
-    /// Kafka did not say, or it has been overwritten.
+    /// Kafka did not return it, or it was overwritten since.
     case unknown
-    /// The group never committed one.
+    /// The group never committed an offset.
     case none
     case committed(CommittedPosition)
 
-    /// The answer of an offset fetch: nothing of the partition, no position, or a position.
+    /// The answer of an offset fetch: no answer, no position, or a position.
     init(_ answer: CommittedPosition??) {
         self =
             switch answer {
@@ -23,37 +23,39 @@ enum StoredPosition: Hashable, Sendable {
     }
 }
 
-/// Ignored metadata: events past the committed offset may be sent again.
+/// Metadata that was ignored; events past the committed offset may be sent again.
 public struct IgnoredMetadata: Hashable, Sendable {
     public let partition: PartitionID
     public let problem: CommitMetadata.Problem
 }
 
-/// A record by its partition and its place in the ledger.
+/// A record, identified by its partition and its ledger entry.
 struct SettledRecord: Hashable, Sendable {
     let partition: PartitionID
     let entry: OffsetLedger.Entry
 }
 
-/// The ledgers of the partitions that the shard owns, and of those it owned a while ago.
+/// The ledgers of the partitions that the shard owns, and of those it owned recently.
 ///
-/// A partition that comes back continues from memory if nobody else has committed since: the
-/// committed metadata carries the shard's nonce, or the group's position is still what the shard
-/// began with and never got past. What is in flight continued meanwhile and was entered here; what
-/// waited was handed back, and is read again.
+/// A partition that is assigned again continues from memory if nobody else committed in between:
+/// either the committed metadata contains the shard's nonce, or the group's position is the one the
+/// shard started with. Deliveries in flight went on and were settled here; waiting ones were
+/// released, and are read again.
 struct PartitionLedgers: Sendable {
     private struct Tenure: Sendable {
         let name: TopicPartition
         var ledger: OffsetLedger
-        /// The group's position when the assignment began; unknown once a commit has replaced it.
+        /// The group's position at the start of the assignment; unknown once a commit replaced it.
         var begunAt: StoredPosition
-        /// Kafka did not say what was settled when the assignment began, or nothing that could be
-        /// read, and nothing is committed since: an own commit of before may know more.
+        /// Whether it is unknown what was settled at the start of the assignment.
+        ///
+        /// Kafka returned nothing readable, and nothing was committed since; the shard's own
+        /// earlier commit may contain more.
         var isBlind: Bool
         var isCommitUnderWay = false
-        /// How often in a row Kafka has refused the commit for the partition's own sake.
+        /// How many times in a row Kafka rejected the commit of this partition.
         var refusals = 0
-        /// When such a commit may be repeated; nil: at any time.
+        /// The earliest time to repeat a rejected commit; nil: at any time.
         var repeatsAt: Instant?
 
         mutating func commitSucceeded() {
@@ -64,7 +66,7 @@ struct PartitionLedgers: Sendable {
             begunAt = .unknown
         }
 
-        /// Whether nobody has committed since this shard worked at the partition.
+        /// Whether no other member has committed since this shard owned the partition.
         func isUncontested(
             at position: StoredPosition,
             _ metadata: CommitMetadata?,
@@ -75,7 +77,8 @@ struct PartitionLedgers: Sendable {
             switch position {
             case .unknown: false
             case .none: begunAt == .none
-            // Without metadata a tool has moved the position: it wants events sent again.
+            // A commit without metadata comes from a tool that reset the position to have events
+            // sent again.
             case .committed: metadata != nil && (metadata?.nonce == nonce || begunAt == position)
             }
         }
@@ -86,25 +89,25 @@ struct PartitionLedgers: Sendable {
         let until: Instant
     }
 
-    /// Without dice: what was refused together is repeated in one commit.
+    /// Without jitter, so that commits rejected together are repeated together.
     private static let repeats = Backoff(first: .milliseconds(500), longest: .seconds(60))
 
     private let nonce: UInt32
-    /// Characters that the broker takes with an offset.
+    /// The number of metadata characters that the broker accepts.
     private(set) var metadataLimit = CommitMetadata.maxCharacters
-    /// The longest text of the last commits.
+    /// The longest metadata among the last commits.
     private var longestMetadata = 0
-    /// How long a partition may be away.
+    /// How long a partition's ledger is kept after it is revoked.
     private let keptFor: Duration
     private(set) var partitions: [PartitionID] = []
-    /// In the same order.
+    /// In the same order as `partitions`.
     private var owned: [Tenure] = []
-    /// Where in `owned` a partition is, by the partition's index.
+    /// The index into `owned`, by partition index.
     private var places: [Int?] = []
     private var kept: [PartitionID: Kept] = [:]
-    /// When the first of them is to be forgotten, or before.
+    /// A time no later than the first one at which a kept ledger expires.
     private var nextForgotten = Instant(nanoseconds: .max)
-    /// When the first of the commits that were refused may be repeated.
+    /// The earliest time to repeat a rejected commit, over all partitions.
     private(set) var nextRepeat: Instant?
 
     init(nonce: UInt32, keptFor: Duration) {
@@ -117,7 +120,9 @@ struct PartitionLedgers: Sendable {
     /// Takes the partition on, and says where to read it from, which record stands before that and
     /// which is the last that something is known of, and what was not believed.
     ///
-    /// The start is nil when the group has no position, or none is known, and memory has none.
+    /// Returns where to read it from, the record before that, and metadata that was ignored.
+    ///
+    /// The start is nil if neither the group nor memory has a position.
     mutating func begin(
         _ partition: PartitionID,
         named name: TopicPartition,
@@ -144,7 +149,8 @@ struct PartitionLedgers: Sendable {
             let start = tenure.ledger.nextOffset
             let mark = tenure.ledger.markBeforeNext
             let lastKnown = tenure.ledger.lastKnown
-            // A commit that was in progress when the partition went may have failed unnoticed.
+            // A commit that was in progress when the partition was revoked may have failed
+            // unnoticed.
             let due = tenure.ledger.commitRequested(by: nonce, for: name, within: metadataLimit)
             if due?.offset != position?.offset || due?.metadata != position?.metadata {
                 tenure.ledger.commitFailed()
@@ -169,7 +175,7 @@ struct PartitionLedgers: Sendable {
         owned.append(tenure)
     }
 
-    /// Gives all partitions up, but remembers them for a while.
+    /// Gives up all partitions, and keeps their ledgers for a while.
     mutating func release(now: Instant) {
         for (partition, tenure) in zip(partitions, owned)
         where keptFor > .zero && tenure.ledger.hasPosition {
@@ -188,7 +194,7 @@ struct PartitionLedgers: Sendable {
         nextForgotten = kept.values.map(\.until).min() ?? Instant(nanoseconds: .max)
     }
 
-    /// - Returns: whether commits that were refused may be repeated now.
+    /// - Returns: whether rejected commits may be repeated now.
     mutating func takeRepeats(now: Instant) -> Bool {
         guard let nextRepeat, nextRepeat <= now else { return false }
         for place in owned.indices {
@@ -211,7 +217,7 @@ struct PartitionLedgers: Sendable {
         owned[place].ledger.began(at: start)
     }
 
-    /// - Returns: nil when the partition is not owned.
+    /// - Returns: nil if the partition is not owned.
     mutating func recordArrived(
         _ partition: PartitionID,
         _ offset: Offset,
@@ -240,7 +246,7 @@ struct PartitionLedgers: Sendable {
     mutating func restarted(_ partition: PartitionID) {
         guard let place = place(of: partition) else { return }
         owned[place].ledger.restarted()
-        // What was committed, and what was refused, speaks of another log.
+        // Earlier commits and rejections concern another log.
         owned[place].isBlind = false
         owned[place].refusals = 0
         owned[place].repeatsAt = nil
@@ -254,7 +260,7 @@ struct PartitionLedgers: Sendable {
 
     // MARK: Commit
 
-    /// What has changed since it was last asked for.
+    /// The commits that are due since the last call.
     mutating func takeCommits() -> [PartitionCommit] {
         var commits: [PartitionCommit] = []
         longestMetadata = 0
@@ -280,7 +286,7 @@ struct PartitionLedgers: Sendable {
         return commits
     }
 
-    /// What would have to be committed if these records were settled, which they are not yet.
+    /// The commits that would be due if these records were settled; does not settle them.
     mutating func takeCommits(settling records: [SettledRecord]) -> [PartitionCommit] {
         var trial = self
         for record in records { trial.settle(record.partition, record.entry) }
@@ -293,21 +299,22 @@ struct PartitionLedgers: Sendable {
         return commits
     }
 
-    /// Settles a record whose commit has happened already.
+    /// Settles a record whose offset is already committed.
     mutating func settleCommitted(_ record: SettledRecord) {
         guard let place = place(of: record.partition, at: record.entry) else { return }
         owned[place].ledger.settleCommitted(record.entry)
     }
 
-    /// The broker takes less metadata than the last commits had (`offset.metadata.max.bytes`): the
-    /// next ones have half of it at most, and none where that says nothing.
+    /// The broker rejected the last commits' metadata as too long (`offset.metadata.max.bytes`).
+    ///
+    /// The limit becomes half of the longest; below the minimum, commits carry no metadata.
     mutating func metadataRefused() {
         metadataLimit = min(metadataLimit, longestMetadata) / 2
     }
 
-    /// Kafka refuses commits of these partitions, even if it accepts others.
+    /// Kafka rejects commits of these partitions, even if it accepts others.
     ///
-    /// Theirs are repeated with growing delays. `commitFinished` follows.
+    /// They are repeated with growing delays. `commitFinished` follows.
     mutating func commitRefused(_ refused: [PartitionID], now: Instant) {
         for place in refused.compactMap(place(of:)) {
             owned[place].refusals += 1
@@ -317,7 +324,7 @@ struct PartitionLedgers: Sendable {
         nextRepeat = owned.compactMap(\.repeatsAt).min()
     }
 
-    /// The commit in progress ended; `failed` are the partitions whose offset Kafka refused.
+    /// The commit in progress ended; `failed` are the partitions whose offset Kafka rejected.
     mutating func commitFinished(failed: [PartitionID]) {
         for partition in failed {
             guard let place = place(of: partition) else { continue }
@@ -333,7 +340,7 @@ struct PartitionLedgers: Sendable {
 
     var isDirty: Bool { owned.contains { $0.ledger.isDirty } }
 
-    /// Whether the record belongs to what is owned now.
+    /// Whether the record belongs to the current assignment.
     func isCurrent(_ partition: PartitionID, _ entry: OffsetLedger.Entry) -> Bool {
         place(of: partition, at: entry) != nil
     }
@@ -355,7 +362,7 @@ struct PartitionLedgers: Sendable {
         partition.index < places.count ? places[partition.index] : nil
     }
 
-    /// Nil also when the record is of an earlier assignment.
+    /// Nil also if the record belongs to an earlier assignment.
     private func place(of partition: PartitionID, at entry: OffsetLedger.Entry) -> Int? {
         guard let place = place(of: partition), owned[place].ledger.epoch == entry.epoch
         else { return nil }

@@ -1,26 +1,26 @@
 public import Vocabulary
 
-/// Keeps a failing endpoint from taking memory from those that work.
+/// Keeps a failing endpoint from using up the memory of those that work.
 ///
-/// The intuition of a fuse with a test button: it opens when many devices are failed and they make
-/// up most of the last answers; after a while, or when a connection is up again, a few probes may
-/// go, and what becomes of most of them decides. Only what was sent in the present phase counts:
-/// the answers to what was sent before come late and say nothing new.
+/// It opens when many devices failed and they make up most of the recent answers. After a while, or
+/// when a connection is up again, a few probes may pass, and the majority of their results decides.
+/// Only requests sent in the current phase count: answers to earlier ones arrive late and say
+/// nothing new.
 public struct CircuitBreaker: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
-        /// Failed connects in a row that open it.
+        /// Consecutive failed connects that open it.
         public var connectFailures: Int
-        /// Devices that must have been failed.
+        /// The minimum number of failed devices that opens it.
         public var failedDevices: Int
-        /// Of a hundred recent answers, how many failed devices open it.
+        /// The percentage of failed devices among recent answers that opens it.
         public var failurePercent: Int
-        /// So many of the last answers are recent, unless they are older than `window`.
+        /// How many of the last answers count as recent, unless they are older than `window`.
         public var recentAnswers: Int
         public var window: Duration
-        /// How long it stays open at first (`Backoff`); doubles each time the probes fail.
+        /// How long it first stays open (`Backoff`); doubles each time the probes fail.
         public var openFor: Duration
         public var maxOpenFor: Duration
-        /// Requests at a time while it is tried; when more than half of them agree, it is decided.
+        /// The number of concurrent probes; more than half of them with the same result decide.
         public var probes: Int
 
         public init(
@@ -47,26 +47,26 @@ public struct CircuitBreaker: Hashable, Sendable {
     public enum Phase: Hashable, Sendable {
         /// Everything passes. Next: `open`.
         case closed
-        /// Nothing passes until then; nil: until a connection is up. Next: `halfOpen`.
+        /// Nothing passes until that time; nil: until a connection is up. Next: `halfOpen`.
         case open(until: Instant?)
-        /// A few may pass. Next: `closed`, `open`.
+        /// A few probes may pass. Next: `closed`, `open`.
         case halfOpen(Trial)
     }
 
     /// The results of the probes.
     public struct Trial: Hashable, Sendable {
-        /// Probes without an answer.
+        /// Probes that are not answered yet.
         public fileprivate(set) var underway = 0
         public fileprivate(set) var succeeded = 0
-        /// One for each device that was failed.
+        /// The failed devices, each counted once.
         public fileprivate(set) var failed: Set<KeyedHash> = []
     }
 
     public let limits: Limits
     public private(set) var phase = Phase.closed
-    /// When the phase began that the answers are to speak of.
+    /// When the phase began; earlier requests do not count.
     private var since = Instant(nanoseconds: .min)
-    /// Times it opened since it was last closed.
+    /// How many times it opened since it was last closed.
     private var openings = 0
     private var connectFailures = 0
     private var recent: RecentAnswers
@@ -84,7 +84,7 @@ public struct CircuitBreaker: Hashable, Sendable {
         phase = .halfOpen(trial)
     }
 
-    /// The endpoint answered, and the answer is none of its own failures.
+    /// The endpoint answered, and not with a failure of its own.
     public mutating func requestSucceeded(sentAt: Instant, now: Instant) {
         connectFailures = 0
         guard sentAt >= since else { return }
@@ -99,8 +99,9 @@ public struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// A 5xx, no answer in time, or a stream that was refused or reset: of what was sent to that
-    /// device or channel.
+    /// The endpoint failed a request to this device or channel.
+    ///
+    /// It answered 5xx or not in time, or refused or reset the stream.
     public mutating func requestFailed(
         _ device: KeyedHash,
         sentAt: Instant,
@@ -125,14 +126,14 @@ public struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// The request ended in a way that says nothing about the endpoint: another probe may go.
+    /// The request ended in a way that says nothing about the endpoint; another probe may pass.
     public mutating func requestAbandoned(sentAt: Instant) {
         guard sentAt >= since, case .halfOpen(var trial) = phase else { return }
         trial.underway = max(0, trial.underway - 1)
         phase = .halfOpen(trial)
     }
 
-    /// A connection could not be had, or ended before it was of any use.
+    /// A connection failed, or ended before it served a request.
     public mutating func connectFailed() {
         connectFailures += 1
         switch phase {
@@ -143,9 +144,9 @@ public struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// A connection is up, which is reason to try.
+    /// A connection is up, so probes may pass.
     ///
-    /// Not that the endpoint works: it may open every connection and end it before any answer.
+    /// It does not prove that the endpoint works: connections may end before any answer.
     public mutating func connectSucceeded(now: Instant) {
         guard phase == .open(until: nil) else { return }
         begin(.halfOpen(Trial()), now: now)
@@ -167,7 +168,7 @@ public struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// Whether what is sent next decides about the endpoint.
+    /// Whether the next request is a probe.
     public var isProbing: Bool {
         if case .halfOpen = phase { true } else { false }
     }
@@ -200,24 +201,24 @@ public struct CircuitBreaker: Hashable, Sendable {
     }
 }
 
-/// The last answers of an endpoint, and how many devices it failed.
+/// The recent answers of an endpoint, and how many devices failed.
 ///
-/// A device counts as one failure however often it failed: one that APNs chokes on, tried again and
-/// again, says nothing about the endpoint.
+/// A device counts once, however often it failed: one notification that APNs cannot handle, retried
+/// again and again, says nothing about the endpoint.
 private struct RecentAnswers: Hashable, Sendable {
     private struct Answer: Hashable {
         let at: Instant
-        /// Nil: a good answer.
+        /// Nil: a success.
         let failedDevice: KeyedHash?
     }
 
     private let maxCount: Int
     private let maxAge: Duration
-    /// A ring: `next` is the oldest once it is full.
+    /// A ring buffer; once full, `next` is the index of the oldest answer.
     private var answers: [Answer] = []
     private var next = 0
 
-    /// Nothing yet; at most so many answers will count, and none that is older.
+    /// Makes an empty history of at most `maxCount` answers, none older than `maxAge`.
     init(maxCount: Int, maxAge: Duration) {
         self.maxCount = maxCount
         self.maxAge = maxAge
@@ -232,7 +233,7 @@ private struct RecentAnswers: Hashable, Sendable {
         if !isKnown { append(Answer(at: now, failedDevice: device)) }
     }
 
-    /// Devices that were failed, and answers in all.
+    /// The number of failed devices, and of recent answers.
     func tally(now: Instant) -> (failures: Int, answers: Int) {
         answers.reduce(into: (failures: 0, answers: 0)) { tally, answer in
             guard isRecent(answer, now) else { return }

@@ -1,9 +1,9 @@
 public import Vocabulary
 
-/// Takes a credential that APNs refuses out of use, and finds out when it works again.
+/// Parks a credential that APNs refuses, and finds out when it works again.
 ///
-/// One event is sent as a probe after a wait (`Backoff`); a new key or certificate ends the wait at
-/// once.
+/// After a wait (`Backoff`), one event is sent as a probe; a new key or certificate ends the wait
+/// at once.
 public struct CredentialParking: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         public var firstWait: Duration
@@ -18,17 +18,17 @@ public struct CredentialParking: Hashable, Sendable {
     public enum Phase: Hashable, Sendable {
         /// Next: `parked`.
         case working
-        /// Nothing is sent until then. Next: `probing`, `working`.
+        /// Nothing is sent until that time. Next: `probing`, `working`.
         case parked(Reason, until: Instant)
-        /// One event may be sent. Next: `working`, `parked`.
+        /// One event may be sent as a probe. Next: `working`, `parked`.
         case probing(Reason, isOut: Bool)
     }
 
     private let limits: Limits
     public private(set) var phase = Phase.working
-    /// Times it was parked since it last worked.
+    /// How many times it was parked since it last worked.
     private var refusals = 0
-    /// What was sent before used an older key.
+    /// When the key was last replaced; earlier requests used an older one.
     private var replacedAt = Instant(nanoseconds: .min)
 
     public init(limits: Limits = .init()) {
@@ -37,9 +37,9 @@ public struct CredentialParking: Hashable, Sendable {
 
     // MARK: Inputs
 
-    /// APNs refused the credential with which something was sent at that moment.
+    /// APNs refused the credential in an answer to a request sent at `sentAt`.
     ///
-    /// - Returns: false when it is parked already, or the key was replaced since.
+    /// - Returns: false if it is parked already, or the key was replaced since.
     @discardableResult
     public mutating func refused(
         _ reason: Reason,
@@ -56,7 +56,7 @@ public struct CredentialParking: Hashable, Sendable {
         return true
     }
 
-    /// APNs answered, and did not mind the credential.
+    /// APNs answered without refusing the credential.
     public mutating func worked() {
         guard case .probing = phase else { return }
         refusals = 0
@@ -99,10 +99,10 @@ public struct CredentialParking: Hashable, Sendable {
 
     public var isWorking: Bool { phase == .working }
 
-    /// Whether what was sent at that moment was sent with another key or certificate.
+    /// Whether a request sent at `sentAt` used an older key or certificate.
     public func isReplaced(since sentAt: Instant) -> Bool { sentAt < replacedAt }
 
-    /// Why it is out of use.
+    /// Why it is parked; nil: it works.
     public var reason: Reason? {
         switch phase {
         case .working: nil

@@ -1,16 +1,16 @@
 public import Vocabulary
 
-/// One notification in flight per device and app, or per channel: further ones wait in line.
+/// Allows one notification in flight per device and app, or per channel; others wait in line.
 ///
-/// The first of a line is the one that is sent; it stays first through its retries, so a device
-/// gets its notifications in order. A line exists only while somebody is in it: memory is bounded
-/// by the deliveries in flight.
+/// Only the first of a line is sent, and it stays first through its retries, so a device receives
+/// its notifications in order. A line exists only while it has members, so memory is bounded by the
+/// deliveries in flight.
 public struct DevicePacing: Sendable {
     private struct Line: Sendable {
         var first: DeliveryID
         var last: DeliveryID
-        /// After `TooManyRequests`: nothing goes before then, in nanoseconds as an `Instant`;
-        /// the least number: it may.
+        /// Set after `TooManyRequests`: the earliest time of the next request, in nanoseconds of an
+        /// `Instant`; the smallest integer: not throttled.
         var throttledUntil = Int64.min
 
         var isThrottled: Bool { throttledUntil != .min }
@@ -22,11 +22,11 @@ public struct DevicePacing: Sendable {
     }
 
     private var lines: KeyedTable<Line>
-    /// By the delivery's slot.
+    /// By delivery slot.
     private var neighbours: [Neighbours] = []
     private var throttledCount = 0
 
-    /// - Parameter maxEvents: So many deliveries are in flight at most.
+    /// - Parameter maxEvents: The maximum number of deliveries in flight.
     public init(maxEvents: Int = 1_000) {
         let vacant = Line(first: .nobody, last: .nobody)
         lines = KeyedTable(for: maxEvents, vacant: vacant)
@@ -37,9 +37,9 @@ public struct DevicePacing: Sendable {
     @inline(__always)
     func prefetch(_ device: KeyedHash) { lines.prefetch(device) }
 
-    /// A delivery comes to the end of its device's line.
+    /// Puts a delivery at the end of its device's line.
     ///
-    /// - Returns: true when it is the first, and may be sent.
+    /// - Returns: whether it is the first in line, and may be sent.
     public mutating func joined(_ id: DeliveryID, _ device: KeyedHash) -> Bool {
         while neighbours.count <= id.index { neighbours.append(Neighbours()) }
         guard let line = lines.find(device) else {
@@ -54,9 +54,10 @@ public struct DevicePacing: Sendable {
         return false
     }
 
-    /// A delivery leaves its device's line, from wherever it is.
+    /// Removes a delivery from its device's line, wherever it is in it.
     ///
-    /// - Returns: who is first now, and from when on it may be sent, if that has changed.
+    /// - Returns: the new first delivery and the earliest time to send it; nil: the first is
+    ///   unchanged.
     public mutating func left(
         _ id: DeliveryID,
         _ device: KeyedHash
@@ -67,7 +68,7 @@ public struct DevicePacing: Sendable {
         if !previous.isNobody { neighbours[previous.index].next = next }
         if !next.isNobody { neighbours[next.index].previous = previous }
         if next.isNobody, !previous.isNobody { lines[line].last = previous }
-        // What is behind another is not the first.
+        // A delivery behind another one was not the first.
         guard previous.isNobody else { return nil }
         let left = lines[line]
         guard !next.isNobody else {
@@ -79,14 +80,14 @@ public struct DevicePacing: Sendable {
         return (next, left.isThrottled ? Instant(nanoseconds: left.throttledUntil) : nil)
     }
 
-    /// `TooManyRequests`: nothing goes to this device before then.
+    /// APNs answered `TooManyRequests`: nothing is sent to this device before `until`.
     public mutating func throttled(_ device: KeyedHash, until: Instant) {
         guard let line = lines.find(device) else { return }
         if !lines[line].isThrottled { throttledCount += 1 }
         lines[line].throttledUntil = until.nanoseconds
     }
 
-    /// The device took a notification, or refused it for another reason.
+    /// The device accepted a notification, or refused it for another reason.
     public mutating func relieved(_ device: KeyedHash) {
         guard throttledCount > 0, let line = lines.find(device), lines[line].isThrottled
         else { return }
@@ -101,14 +102,14 @@ public struct DevicePacing: Sendable {
         return lines[line].isThrottled
     }
 
-    /// The line, newest first.
+    /// The deliveries in line, newest first.
     public func line(of device: KeyedHash) -> [DeliveryID] {
         members(upTo: lines.find(device).map { lines[$0].last } ?? .nobody)
     }
 
-    /// The lines of more than so many deliveries, each newest first.
+    /// The lines with more than `length` deliveries, each newest first.
     ///
-    /// Looks at everybody who is behind another.
+    /// Visits every delivery that is behind another.
     public func lines(longerThan length: Int) -> [[DeliveryID]] {
         lines.values { $0.first != $0.last }.map { members(upTo: $0.last) }
             .filter { $0.count > length }
@@ -124,20 +125,20 @@ public struct DevicePacing: Sendable {
         return line
     }
 
-    /// Whether anybody is in line for the device.
+    /// Whether the device has a line.
     public func hasLine(_ device: KeyedHash) -> Bool { lines.find(device) != nil }
 
-    /// Whether nobody came to the line after that delivery, which is in it.
+    /// Whether no delivery joined the line after this one, which must be in it.
     public func isNewest(_ id: DeliveryID, of device: KeyedHash) -> Bool {
         lines.find(device).map { lines[$0].last == id } ?? false
     }
 
-    /// Devices with somebody in line.
+    /// The number of devices and channels with a line.
     public var deviceCount: Int { lines.count }
 }
 
 extension DeliveryID {
-    /// No optional: a line would be half as long again.
+    /// A sentinel: an optional would make a line half as large again.
     fileprivate static var nobody: DeliveryID { DeliveryID(slot: .max, generation: 0) }
 
     fileprivate var isNobody: Bool { slot == .max }

@@ -1,8 +1,8 @@
-/// How much of the in-flight bound each source topic may take.
+/// How much of the limit in flight each source topic may take.
 ///
-/// Each source is promised its weight's share of the bound. What others leave it may borrow, except
-/// half of each other source's share: that is kept free for its first events, however long it was
-/// silent. A source at its limit is stopped by itself; the others continue.
+/// Each source is guaranteed a share of the limit by its weight. It may borrow what others do not
+/// use, except half of each other source's share, which stays free for that source's first events.
+/// A source at its limit is paused alone; the others continue.
 public struct IntakeShares: Hashable, Sendable {
     private struct Amount: Hashable, Sendable {
         var events = 0
@@ -14,7 +14,7 @@ public struct IntakeShares: Hashable, Sendable {
     private var held: [Amount]
     public private(set) var stopped: [Bool]
 
-    /// One source for each weight.
+    /// Makes one source for each weight.
     public init(events: Int, bytes: Int, weights: [Int]) {
         let total = weights.reduce(0, +)
         bound = Amount(events: events, bytes: bytes)
@@ -40,10 +40,11 @@ public struct IntakeShares: Hashable, Sendable {
         held[source].bytes -= byteCount
     }
 
-    /// Stops what is at its limit, and resumes what is below half of it again: a stop throws
-    /// prefetched records away, so it should last.
+    /// Pauses sources at their limit, and resumes those that fell below half of it.
     ///
-    /// - Returns: true when `stopped` changed.
+    /// A pause discards prefetched records, so it should not be short.
+    ///
+    /// - Returns: whether `stopped` changed.
     public mutating func timeAdvanced() -> Bool {
         guard held.count > 1 else { return false }
         var changed = false
@@ -63,7 +64,7 @@ public struct IntakeShares: Hashable, Sendable {
 
     // MARK: Queries
 
-    /// Its own share at least; more while others leave theirs.
+    /// The source's own share, or more while others do not use theirs.
     private func limit(of source: Int) -> Amount {
         var limit = bound
         for other in held.indices where other != source {

@@ -1,12 +1,12 @@
 import APNsRules
 public import Vocabulary
 
-/// A bound on the requests a second of the apps that a pattern covers, all of them together.
+/// A limit on requests per second, shared by all apps that a pattern matches.
 public struct RateLimit: Hashable, Sendable {
-    /// A bundle ID, or a prefix and `*` at the end.
+    /// A bundle ID, or a prefix followed by `*`.
     public var bundleIDs: String
     public var requestsPerSecond: Double
-    /// How many may go at once.
+    /// How many requests may be sent at once.
     public var burst: Int
 
     public init(bundleIDs: String, requestsPerSecond: Double, burst: Int) {
@@ -21,14 +21,14 @@ public struct RateLimit: Hashable, Sendable {
     }
 }
 
-/// The rate limits with the deliveries that wait for them, each in its own queue.
+/// The rate limits, each with a queue of deliveries that wait for it.
 ///
-/// As in `WeightedQueues`, a delivery leaves by its ticket's becoming void.
+/// As in `WeightedQueues`, a delivery leaves when its ticket becomes void.
 struct RateLimits: Sendable {
     private struct Queue: Sendable {
         var bucket: TokenBucket
         var tickets = FIFO<Ticket>()
-        /// Of them, the live ones.
+        /// The number of live tickets.
         var count = 0
     }
 
@@ -42,9 +42,9 @@ struct RateLimits: Sendable {
 
     var isEmpty: Bool { queues.isEmpty }
 
-    /// Asks for one to go at once, past nobody who waits.
+    /// Takes a token from the bucket, unless deliveries are waiting.
     ///
-    /// - Returns: false when it has to wait.
+    /// - Returns: false if the delivery must wait.
     mutating func take(from limit: Int, now: Instant) -> Bool {
         queues[limit].count == 0 && queues[limit].bucket.take(now: now)
     }
@@ -54,13 +54,13 @@ struct RateLimits: Sendable {
         queues[limit].count += 1
     }
 
-    /// A live ticket of that queue has become void.
+    /// A live ticket in that queue has become void.
     mutating func left(_ limit: Int) {
         precondition(queues[limit].count > 0, "more left than came")
         queues[limit].count -= 1
     }
 
-    /// The next delivery that may go now; its ticket is about to become void.
+    /// The next delivery that may proceed now; its ticket is about to become void.
     mutating func popDue(now: Instant, where isLive: (Ticket) -> Bool) -> Ticket? {
         for index in queues.indices where queues[index].count > 0 {
             guard queues[index].bucket.take(now: now) else { continue }
@@ -71,7 +71,7 @@ struct RateLimits: Sendable {
         return nil
     }
 
-    /// Every live ticket, queue by queue; drops the void ones.
+    /// Returns every live ticket, queue by queue, and drops the void ones.
     mutating func sweep(where isLive: (Ticket) -> Bool) -> [Ticket] {
         for index in queues.indices { queues[index].tickets.removeAll { !isLive($0) } }
         return queues.flatMap(\.tickets.all)
@@ -90,7 +90,7 @@ struct RateLimits: Sendable {
 }
 
 extension RateLimit {
-    /// The limit that an event falls under: an exact bundle ID first, then the longest prefix.
+    /// The rate limit that applies to an event: an exact bundle ID first, then the longest prefix.
     static func index(
         in limits: [RateLimit],
         for destination: Event.Destination,
@@ -117,30 +117,30 @@ extension RateLimit {
     }
 }
 
-/// A rate per second in the long run, and a burst at once.
+/// A token bucket: a long-term rate per second with bursts.
 ///
-/// One moment says it all (the generic cell rate algorithm, ITU-T I.371): when the bucket would be
-/// full again.
+/// Implemented as the generic cell rate algorithm (ITU-T I.371), whose only state is the time when
+/// the bucket will be full again.
 public struct TokenBucket: Hashable, Sendable {
     private let interval: Duration
     private let tolerance: Duration
-    /// Nil: it is full.
+    /// Nil: the bucket is full.
     private var fullAt: Instant?
 
-    /// A bucket that starts full; `burst` is what it holds, at least 1.
+    /// Makes a full bucket; `burst` is its capacity, at least 1.
     public init(perSecond: Double, burst: Int) {
         precondition(perSecond > 0 && burst >= 1, "a bucket lets something pass")
         interval = .nanoseconds(Int64((1e9 / perSecond).rounded(.up)))
         tolerance = interval * (burst - 1)
     }
 
-    /// - Returns: false when the bucket is empty; `nextToken` says until when.
+    /// - Returns: false if the bucket is empty; see `nextToken`.
     public mutating func take(now: Instant) -> Bool {
         if let nextToken, nextToken > now { return false }
         fullAt = max(fullAt ?? now, now) + interval
         return true
     }
 
-    /// From when on a token is there; nil: always.
+    /// When the next token is available; nil: now.
     public var nextToken: Instant? { fullAt.map { $0 + tolerance * -1 } }
 }

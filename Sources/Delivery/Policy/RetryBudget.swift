@@ -1,17 +1,16 @@
 public import Vocabulary
 
-/// How many retries a credential may make: a share of its recent successes, and a few a second
-/// in any case.
+/// Limits the retries of a credential: to a share of its recent successes, plus a few per second.
 ///
-/// Retries that follow load instead of success turn a slow endpoint into a dead one. Credit is
-/// kept in thousandths of a retry, so that shares add up exactly.
+/// Retries that follow load instead of success turn a slow endpoint into a dead one. The credit is
+/// counted in thousandths of a retry, so that shares add up exactly.
 public struct RetryBudget: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
-        /// Retries earned by a hundred successes.
+        /// Retries earned per hundred successes.
         public var percent: Int
-        /// Retries earned by a second.
+        /// Retries earned per second.
         public var perSecond: Int
-        /// Retries that can be saved up.
+        /// The most retries that can be saved up.
         public var burst: Int
 
         public init(percent: Int = 10, perSecond: Int = 10, burst: Int = 1_000) {
@@ -36,7 +35,7 @@ public struct RetryBudget: Hashable, Sendable {
         earn(limits.percent * Self.retry / 100)
     }
 
-    /// - Returns: false when there is no credit for a retry.
+    /// - Returns: false if there is no credit for a retry.
     public mutating func spend(now: Instant) -> Bool {
         refill(now: now)
         guard credit >= Self.retry else { return false }
@@ -51,7 +50,7 @@ public struct RetryBudget: Hashable, Sendable {
         }
         let milliseconds = min((now - last).milliseconds, 3_600_000)
         guard milliseconds > 0 else { return }
-        // Only whole milliseconds are taken: what remains counts next time.
+        // Only whole milliseconds are credited; the remainder counts next time.
         refilledAt = last + .milliseconds(milliseconds)
         earn(Int(milliseconds) * limits.perSecond * Self.retry / 1_000)
     }

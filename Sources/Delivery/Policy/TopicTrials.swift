@@ -1,17 +1,17 @@
 import Vocabulary
 
-/// Which refusals of a topic are ignored before a fresh connection has repeated them.
+/// Decides which refusals of an APNs topic to verify on a fresh connection.
 ///
-/// A connection knows what its key may push to as of its first request; a topic that the key is
-/// given later is refused there until the connection is replaced ("Establishing a token-based
-/// connection to APNs"). Most refusals are true anyway, so a trial is rare: of a topic that is not
-/// known to work, on connections that are not young, and for the same topic with growing delays.
+/// A connection knows the topics its key had at the connection's first request; a topic added to
+/// the key later is refused there until the connection is replaced ("Establishing a token-based
+/// connection to APNs"). Most refusals are correct, so trials are rare: only for topics not known
+/// to work, only on older connections, and for the same topic with growing delays.
 struct TopicTrials: Sendable {
     enum Judgement {
         case believed
-        /// The refusal came on a connection that the topic's trial replaces.
+        /// The refusal came on a connection that the topic's trial already replaces.
         case outdated
-        /// The connections are to be replaced, and the refused is to be sent on a new one.
+        /// Replace the connections, and send the refused notification again on a new one.
         case doubted
     }
 
@@ -20,9 +20,9 @@ struct TopicTrials: Sendable {
         var count = 1
     }
 
-    /// What a younger connection says is news.
+    /// A refusal on a younger connection is accepted.
     static let oldConnection = Duration.seconds(10 * 60)
-    /// From a topic's first trial to its second; then it doubles.
+    /// The time from a topic's first trial to its second; it doubles with each trial.
     static let firstInterval = Duration.seconds(15 * 60)
     static let longestInterval = Duration.seconds(4 * 60 * 60)
     private static let maxTopics = 1024
@@ -30,13 +30,13 @@ struct TopicTrials: Sendable {
     private var working: Set<KeyedHash> = []
     private var trials: [KeyedHash: Trial] = [:]
 
-    /// APNs took a notification for the topic.
+    /// APNs accepted a notification for the topic.
     mutating func worked(_ topic: KeyedHash) {
         trials[topic] = nil
         if working.count < Self.maxTopics { working.insert(topic) }
     }
 
-    /// APNs refused the topic on a connection that has been open for this long.
+    /// APNs refused the topic on a connection of this age.
     mutating func refused(_ topic: KeyedHash, age: Duration, now: Instant) -> Judgement {
         guard !working.contains(topic) else { return .believed }
         var trial = Trial(began: now)

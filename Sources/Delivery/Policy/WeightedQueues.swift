@@ -1,23 +1,24 @@
-/// Queues that are served in proportion to their weights: deficit round robin, each element
-/// costing one.
+/// Queues served in proportion to their weights.
 ///
-/// A queue that holds something is served after at most the sum of the other queues' weights, so
-/// none starves; one that is empty saves nothing up.
+/// The algorithm is deficit round robin with a cost of one per element.
 ///
-/// An element leaves by becoming void, wherever it is: `left` counts it out, and it is skipped when
-/// it comes up. So the caller says which elements are live.
+/// A queue with elements is served after at most the sum of the other queues' weights, so none
+/// starves; an empty queue saves up no credit.
+///
+/// An element leaves by becoming void, wherever it is in its queue: `left` subtracts it from the
+/// count, and it is skipped later. The caller therefore says which elements are live.
 public struct WeightedQueues<Element> {
     private let weights: [Int]
     private var queues: [FIFO<Element>]
-    /// Live elements of each.
+    /// The number of live elements in each queue.
     private var lengths: [Int]
-    /// The queue being served, and what it may still hand out before the next one's turn.
+    /// The queue being served, and how many elements it may serve before the next queue's turn.
     private var current = 0
     private var credit: Int
-    /// Live elements of all.
+    /// The number of live elements in all queues.
     public private(set) var count = 0
 
-    /// One queue for each weight; weights are 1 or more.
+    /// Makes one queue for each weight; weights are at least 1.
     public init(weights: [Int]) {
         precondition(!weights.isEmpty && weights.allSatisfy { $0 >= 1 }, "a weight is positive")
         let divisor = weights.reduce(0, Self.greatestCommonDivisor)
@@ -50,7 +51,7 @@ public struct WeightedQueues<Element> {
         count -= 1
     }
 
-    /// The element whose turn it is.
+    /// The element to serve next; nil: all queues are empty.
     @inline(__always)
     public mutating func first(where isLive: (Element) -> Bool) -> Element? {
         guard count > 0 else { return nil }
@@ -65,7 +66,7 @@ public struct WeightedQueues<Element> {
         preconditionFailure("fewer live elements than were counted")
     }
 
-    /// What `first` said is taken, and about to become void.
+    /// The element that `first` returned is taken, and about to become void.
     public mutating func served() {
         credit -= 1
     }
@@ -79,16 +80,18 @@ public struct WeightedQueues<Element> {
         return queues[longest].last
     }
 
-    /// The element so many places behind the first in the queue being served, which may be void, or
-    /// have its turn end before; nil: it is shorter.
+    /// The element at a distance behind the first one in the queue being served; nil: the queue is
+    /// shorter.
+    ///
+    /// It may be void, or the queue's turn may end before it.
     public func ahead(_ distance: Int) -> Element? {
         distance < queues[current].count ? queues[current][distance] : nil
     }
 
-    /// Has an element of this kind come first, if there is one among the first of a queue.
+    /// Moves an element that `isWanted` to the front, if a queue has one among its first `limit`.
     ///
-    /// What is before it goes to the end of its queue. The other queues are looked at, in their
-    /// order, only if the one whose turn it is has none.
+    /// Elements before it move to the end of their queue. Other queues are searched, in order, only
+    /// if the queue being served has none.
     public mutating func bringForward(
         lookingAt limit: Int,
         where isLive: (Element) -> Bool,
@@ -106,7 +109,7 @@ public struct WeightedQueues<Element> {
         }
     }
 
-    /// - Returns: false when none is there; then the queue has merely been turned.
+    /// - Returns: false if there is none; then the queue has only been rotated.
     private mutating func turn(
         _ queue: Int,
         lookingAt limit: Int,
@@ -123,7 +126,7 @@ public struct WeightedQueues<Element> {
         return false
     }
 
-    /// Every live element, queue by queue; drops the void ones.
+    /// Returns every live element, queue by queue, and drops the void ones.
     public mutating func sweep(where isLive: (Element) -> Bool) -> [Element] {
         for queue in queues.indices { queues[queue].removeAll { !isLive($0) } }
         return queues.flatMap(\.all)

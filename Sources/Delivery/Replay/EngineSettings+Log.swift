@@ -11,7 +11,8 @@ extension EngineSettings: Logged {
         }
     }
 
-    /// Without the key of the hashes, which are made before the engine's door.
+    /// Leaves out the hash key: the engine receives hashes, and computes none of its own inputs'
+    /// hashes.
     mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
         try log.pass(&credentials)
         try log.pass(&pool)

@@ -1,13 +1,13 @@
 import Vocabulary
 
-/// Records the inputs of an engine, and a digest of what it decides, so that the run can be
-/// replayed (`Replay`).
+/// Records an engine's inputs, and a digest of its decisions, so that `Replay` can repeat the run.
 ///
-/// It holds no token and no payload: the engine sees neither. In the first block stand the version,
-/// the seed and the settings; each other one holds the inputs of a turn and the digest of each list
-/// of its decision. A block is its length, its CRC-32C, four bytes each, and its contents.
+/// It contains no device token and no payload: the engine sees neither. The first block holds the
+/// version, the seed and the settings; each further one holds the inputs of a turn and a digest of
+/// each list of its decision. A block is its length, the complement of its length and its CRC-32C,
+/// four bytes each, followed by its contents.
 struct InputLog: Sendable {
-    /// The engine's inputs and queries: a query can change it, too.
+    /// The engine's inputs and queries; a query can change the engine, too.
     enum Kind: UInt8, CaseIterable {
         case recordArrived, recordDecoded, tokenHeard, schemaFetched, schemaFetchFailed
         case responseArrived, streamBroke, connectionOpened, streamLimitChanged, goAwayReceived
@@ -23,7 +23,7 @@ struct InputLog: Sendable {
     static let format = 1
     static let magic = "heliograph-input-log"
 
-    /// Whole blocks.
+    /// Complete blocks.
     private var written = LogWriter()
     private var block = LogWriter()
 
@@ -41,7 +41,7 @@ struct InputLog: Sendable {
         write(&block)
     }
 
-    /// The turn has ended so: its block is whole.
+    /// The turn has ended with this decision, which completes its block.
     mutating func turnEnded(now: Moment, _ decision: TurnDecision) {
         note(.turnEnded) { block in
             block.write(now)
@@ -55,14 +55,14 @@ struct InputLog: Sendable {
         checksum.update(block.bytes)
         let length = UInt32(block.bytes.count)
         written.write(fixed: length)
-        // So that a damaged length does not look like a log that ends there.
+        // The complement detects a damaged length, which would otherwise look like the log's end.
         written.write(fixed: ~length)
         written.write(fixed: checksum.value)
         written.append(block.bytes)
         block.removeAll()
     }
 
-    /// Hands over the blocks that are whole, and forgets them.
+    /// Returns the complete blocks, and removes them.
     mutating func take() -> [UInt8] {
         defer { written.removeAll() }
         return written.bytes
@@ -85,7 +85,7 @@ extension TurnDecision {
         case stop
     }
 
-    /// One of each list, in the order of `List.allCases`.
+    /// The digest of each list, in the order of `List.allCases`.
     var digests: [UInt32] {
         List.allCases.map { list in
             var digest = WordDigest()
@@ -94,7 +94,7 @@ extension TurnDecision {
         }
     }
 
-    /// What a list says, in numbers: the same for two lists that say the same.
+    /// Passes the contents of a list to `take` as numbers; equal lists give equal numbers.
     public func forEachWord(of list: List, _ take: (UInt64) -> Void) {
         switch list {
         case .tokenRefreshes:
@@ -109,7 +109,7 @@ extension TurnDecision {
             }
         case .sends:
             for send in sends {
-                // Not the delivery's number, which says in which order slots were given back.
+                // The delivery's ID is left out: it depends on the order in which slots were freed.
                 take(UInt64(send.connection.rawValue))
                 take(UInt64(send.route.index))
                 send.arrival.forEachWord(take)
@@ -140,7 +140,7 @@ extension TurnDecision {
     }
 }
 
-/// FNV-1a, by words.
+/// FNV-1a over 64-bit words.
 public struct WordDigest: Hashable, Sendable {
     public private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -153,7 +153,7 @@ public struct WordDigest: Hashable, Sendable {
 }
 
 extension Arrival {
-    /// Its record's place.
+    /// The position of its record.
     fileprivate func forEachWord(_ take: (UInt64) -> Void) {
         take(UInt64(facts.partition.index))
         take(facts.offset.word)
@@ -282,7 +282,7 @@ extension Offset {
 }
 
 extension String {
-    /// Swift's own hash differs from process to process.
+    /// Swift's own hash differs between processes.
     fileprivate var word: UInt64 {
         var digest = WordDigest()
         for byte in utf8 { digest.mix(UInt64(byte)) }

@@ -6,9 +6,9 @@ import Vocabulary
 public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file is not an input log.
     case noLog
-    /// It was written in a format that this version does not read.
+    /// Written in a format version that this program does not read.
     case otherFormat(Int)
-    /// What is at this byte is not what was written.
+    /// The bytes at this position are not what was written.
     case damaged(at: Int)
 
     public var description: String {
@@ -21,22 +21,22 @@ public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A value that an `InputLog` holds.
+/// A value that an `InputLog` can contain.
 ///
-/// One function both writes and reads it, so that the two cannot differ.
+/// One function both writes and reads it, so that the two cannot diverge.
 protocol Logged {
-    /// What is overwritten by a value that is read.
+    /// A placeholder that reading overwrites.
     static var blank: Self { get }
     mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure)
 }
 
-/// A way past a log: values go into its bytes (`LogWriter`), or come out of them (`LogReader`).
+/// One direction of logging: values are written (`LogWriter`) or read (`LogReader`).
 protocol LogPass {
     associatedtype Failure: Error
     mutating func pass(number: inout some FixedWidthInteger) throws(Failure)
     mutating func pass(_ flag: inout Bool) throws(Failure)
     mutating func pass(_ text: inout String) throws(Failure)
-    /// What was read is never written.
+    /// Rejects a value; reading throws, and writing traps, because no such value is ever written.
     func refuse() throws(Failure)
 }
 
@@ -61,7 +61,7 @@ extension LogPass {
         var count = values.count
         try pass(number: &count)
         guard count >= 0 else { return try refuse() }
-        // Each is read before there is room for the next: a count may be anything.
+        // Read elements one by one, and reserve nothing: a damaged count may be any number.
         for index in 0..<count {
             var value = index < values.count ? values[index] : .blank
             try pass(&value)
@@ -69,7 +69,7 @@ extension LogPass {
         }
     }
 
-    /// A case of an enum, by its place.
+    /// Passes a case of an enum, as its index.
     mutating func pass<Value: Equatable>(
         _ value: inout Value,
         of values: [Value]
@@ -80,7 +80,7 @@ extension LogPass {
         value = values[index]
     }
 
-    /// A case of an enum, by its text.
+    /// Passes a case of an enum, as its raw text.
     mutating func pass<Value: RawRepresentable<String>>(text value: inout Value) throws(Failure) {
         var text = value.rawValue
         try pass(&text)
@@ -93,7 +93,8 @@ extension LogPass {
 struct LogWriter: LogPass, Sendable {
     private(set) var bytes: [UInt8] = []
 
-    /// In groups of seven bits, the lowest first; small negative numbers are short, too (zigzag).
+    /// Groups of seven bits, lowest first, in zigzag encoding: small negative numbers are short,
+    /// too.
     @inline(__always)
     mutating func pass(number: inout some FixedWidthInteger) {
         let wide = Int64(truncatingIfNeeded: number)
@@ -141,7 +142,7 @@ struct LogWriter: LogPass, Sendable {
         pass(number: &number)
     }
 
-    /// Four bytes, the lowest first.
+    /// Four bytes, lowest first.
     mutating func write(fixed word: UInt32) {
         for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
     }
@@ -151,7 +152,7 @@ struct LogWriter: LogPass, Sendable {
     mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 }
 
-/// Reads what a `LogWriter` wrote.
+/// Reads the bytes that a `LogWriter` wrote.
 struct LogReader: LogPass {
     private let bytes: ArraySlice<UInt8>
     private(set) var position: Int
@@ -219,14 +220,14 @@ struct LogReader: LogPass {
         return values
     }
 
-    /// One of an enum's cases, by its place.
+    /// Reads a case of an enum by its index.
     mutating func element<Value: Equatable>(of values: [Value]) throws(ReplayError) -> Value {
         let index: Int = try number()
         guard values.indices.contains(index) else { throw .damaged(at: position) }
         return values[index]
     }
 
-    /// Four bytes, the lowest first.
+    /// Four bytes, lowest first.
     mutating func fixed() throws(ReplayError) -> UInt32 {
         var word: UInt32 = 0
         for shift in [0, 8, 16, 24] { word |= UInt32(try byte()) << shift }

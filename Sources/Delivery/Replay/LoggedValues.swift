@@ -5,7 +5,7 @@ import Vocabulary
 /// A value that is one number in the log.
 private protocol LoggedNumber: Logged {
     var logged: Int64 { get }
-    /// - Returns: nil for a number that stands for no value.
+    /// - Returns: nil if the number stands for no value.
     init?(logged: Int64)
 }
 
@@ -148,7 +148,7 @@ extension SchemaReference: Logged {
 
 extension APNsAnswer: Logged {
     static var blank: APNsAnswer { APNsAnswer(status: 0) }
-    /// Without `apnsUniqueID`: nothing is decided by it.
+    /// Leaves out `apnsUniqueID`: no decision depends on it.
     mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
         try log.pass(&status)
         try log.pass(&reason)
@@ -218,7 +218,7 @@ extension RetryHistory: Logged {
             reason: ""
         )
     }
-    /// Without the origin and its timestamp: the engine passes them on, and looks at neither.
+    /// Leaves out the origin and its timestamp: the engine only passes them on.
     mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
         try log.pass(&receivedAt)
         try log.pass(&attempts)

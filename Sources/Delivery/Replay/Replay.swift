@@ -1,30 +1,30 @@
 public import Vocabulary
 
-/// Replays a run from its input log: the same inputs have to lead to the same decisions.
+/// Replays a run from its input log; the same inputs must lead to the same decisions.
 public struct Replay {
-    /// Where the engine decides differently from the one that wrote the log.
+    /// A turn in which the engine decides differently from the one that wrote the log.
     public struct Difference: Hashable, Sendable {
         /// Counted from 1.
         public let turn: Int
         public let now: Moment
-        /// Those that differ.
+        /// The lists of the decision that differ.
         public let lists: [TurnDecision.List]
     }
 
-    /// Of the program that wrote the log.
+    /// The version of the program that wrote the log.
     public let version: String
-    /// The logged engine's, except the key of its hashes.
+    /// The settings of the logged engine, except the key of its hashes.
     public let settings: EngineSettings
     public private(set) var turns = 0
-    /// Of the last turn.
+    /// The time of the last turn.
     public private(set) var now: Moment?
     public private(set) var engine: DeliveryEngine
-    /// The last turn's.
+    /// The decision of the last turn.
     public private(set) var decision = TurnDecision()
     private let log: [UInt8]
     private var position: Int
 
-    /// Reads the beginning of a log.
+    /// Reads the first block of a log.
     public init(_ log: [UInt8]) throws(ReplayError) {
         self.log = log
         position = 0
@@ -41,7 +41,7 @@ public struct Replay {
 
     /// Replays one turn.
     ///
-    /// - Returns: Where it differs; nil: nowhere, or the log is at its end (see `isAtEnd`).
+    /// - Returns: The difference; nil: there is none, or the log has ended (see `isAtEnd`).
     public mutating func next() throws(ReplayError) -> Difference? {
         guard var block = try Self.nextBlock(of: log, &position) else { return nil }
         var difference: Difference?
@@ -64,12 +64,12 @@ public struct Replay {
         return difference
     }
 
-    /// Whether no turn is left; what is behind the last whole block was never finished.
+    /// Whether no turn is left; an incomplete last block is ignored.
     public var isAtEnd: Bool { position >= log.count }
 
-    /// The contents of the block that begins there.
+    /// The contents of the block at `position`.
     ///
-    /// - Returns: nil: the log ends before the block does.
+    /// - Returns: nil if the log ends before the block does.
     private static func nextBlock(
         of log: [UInt8],
         _ position: inout Int
@@ -97,7 +97,7 @@ public struct Replay {
 }
 
 extension Replay {
-    /// Gives the engine one input of the log.
+    /// Passes one input from the log to the engine.
     private mutating func happened(
         _ kind: InputLog.Kind,
         _ log: inout LogReader

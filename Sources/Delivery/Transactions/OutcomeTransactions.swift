@@ -2,19 +2,20 @@ public import Vocabulary
 
 /// What the shard must do for its producer's transactions.
 public enum TransactionStep: Hashable, Sendable {
-    /// `rd_kafka_init_transactions`: ends what an earlier producer of the same name left open.
+    /// `rd_kafka_init_transactions`: ends the open transaction of an earlier producer with the same
+    /// ID.
     case open
-    /// `rd_kafka_begin_transaction`: what is produced from now on belongs together.
+    /// `rd_kafka_begin_transaction`: records produced from now on are in the transaction.
     case begin
-    /// Adds the offsets, which may be none, and commits.
+    /// Add these offsets, if any, to the transaction and commit it.
     case commit([PartitionCommit])
     case abort
-    /// The call that failed is to be made again, with the same arguments.
+    /// Repeat the call that failed, with the same arguments.
     case repeatCall
-    /// Throw the producer away and make a new one with the same `transactional.id`; then `open`.
+    /// Replace the producer by a new one with the same `transactional.id`; then `open`.
     case replaceProducer
 
-    /// Whether no record can come into the transaction behind it.
+    /// Whether no further record can enter the transaction after this step.
     var isEnd: Bool {
         switch self {
         case .commit, .abort, .repeatCall, .replaceProducer: true
@@ -23,29 +24,31 @@ public enum TransactionStep: Hashable, Sendable {
     }
 }
 
-/// Why there can be no further transaction in this process.
+/// Why this process can have no further transaction.
 public enum TransactionEnd: Hashable, Sendable {
-    /// A twin is alive: two processes must not share a `transactional.id`.
+    /// Another producer uses the `transactional.id`: two processes must not share one.
     case fenced
-    /// Nobody knows whether the last transaction is committed; a restart finds out.
+    /// It is unknown whether the last transaction was committed; a restart finds out.
     case inDoubt
-    /// The producer could not be made ready for transactions.
+    /// The producer could not be initialised for transactions.
     case refused
 }
 
-/// The transactions of one shard, one after the other: which outcomes are in the present one, and
-/// which wait for the next.
+/// The transactions of one shard, in sequence.
 ///
-/// A delivery enters with all its records, and a transaction is committed only when every record
-/// in it is acknowledged. So its offsets can speak of exactly the deliveries that it holds. A
-/// delivery leaves by `committed`; an abort puts everything back in front of what waits.
+/// Tracks which deliveries are in the current transaction, and which wait for the next.
+///
+/// A delivery enters with all its records, and a transaction is committed only when all its records
+/// are acknowledged, so its offsets cover exactly the deliveries in it. A delivery leaves with
+/// `committed`; an abort puts all deliveries back, ahead of the waiting ones.
 public struct OutcomeTransactions: Hashable, Sendable {
     public enum Phase: Hashable, Sendable {
-        /// The producer is being made ready. Next: `open`, `ended`.
+        /// The producer is being initialised. Next: `open`, `ended`.
         case opening
-        /// Records are taken. Next: `closing`, `aborting`, `opening`, `ended`.
+        /// Deliveries may enter. Next: `closing`, `aborting`, `opening`, `ended`.
         case open
-        /// No more records are taken, those in it are being acknowledged.
+        /// No more deliveries enter; records are still being acknowledged.
+        ///
         /// Next: `committing`, `open`, `aborting`, `opening`, `ended`.
         case closing
         /// Next: `open`, `aborting`, `opening`, `ended`.
@@ -56,39 +59,40 @@ public struct OutcomeTransactions: Hashable, Sendable {
         case ended(TransactionEnd)
     }
 
-    /// A call is made this often before its producer is given up.
+    /// How many times a call is made before its producer is replaced.
     private static let maxTries = 2
-    /// Before a call is made again, or a failed transaction is tried again.
+    /// The wait before a call is repeated or a failed transaction is tried again.
     private static let pause = Duration.seconds(1)
 
-    /// After that Kafka aborts a transaction by itself, and fences its producer.
+    /// Kafka aborts a transaction after this time, and fences its producer.
     private let timeout: Duration
 
     public private(set) var phase = Phase.opening
-    /// What to do, in order, once the caller gets to it.
+    /// The steps for the caller to carry out, in order.
     public private(set) var steps: [TransactionStep] = [.open]
-    /// The deliveries in the present transaction, in the order of entry.
+    /// The deliveries in the current transaction, in order of entry.
     public private(set) var members: [DeliveryID] = []
-    /// Those for the next one.
+    /// The deliveries that wait for the next transaction.
     public private(set) var waiting: [DeliveryID] = []
-    /// Those that need a topic which accepts nothing.
+    /// The deliveries set aside because they need a topic that accepts no records.
     public private(set) var aside: [DeliveryID] = []
-    /// Of all these: the records that belong to each.
+    /// The records of each of these deliveries.
     private var records: [DeliveryID: Publications] = [:]
-    /// And the topic that each needs other than the results topic.
+    /// The topic that each of them needs besides the results topic.
     private var topics: [DeliveryID: RecordTopic] = [:]
-    /// Members with a record that is not acknowledged.
+    /// The number of members with an unacknowledged record.
     private var unfinished = 0
-    /// How often the call in progress has failed.
+    /// How many times the call in progress has failed.
     private var tries = 0
     private var repeatAt: Instant?
     private var resumeAt: Instant?
-    /// When the present transaction took its first record.
+    /// When the current transaction took its first record.
     private var begunAt: Instant?
     private var refusedOutcomes = RefusedOutcomes()
     private var size = TransactionSize()
     private var closedTopics = ClosedTopics()
-    /// The transaction is one delivery's, to find out whether a topic takes anything again.
+    /// Whether the transaction holds one delivery only, to test whether a topic accepts records
+    /// again.
     private var isProbe = false
 
     /// `timeout` is the producer's `transaction.timeout.ms`.
@@ -98,9 +102,9 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     // MARK: Deliveries
 
-    /// A delivery has ended: its records go into the next transaction that takes any.
+    /// A delivery has ended; its records enter the next open transaction.
     ///
-    /// One that is here already has other records than before.
+    /// If the delivery is here already, its records are replaced.
     public mutating func announced(
         _ id: DeliveryID,
         _ publications: Publications,
@@ -111,9 +115,9 @@ public struct OutcomeTransactions: Hashable, Sendable {
         waiting.append(id)
     }
 
-    /// Has those stand aside that need a topic which accepts nothing.
+    /// Sets deliveries aside that need a topic which accepts no records.
     ///
-    /// - Returns: Who does from now on.
+    /// - Returns: The deliveries that are newly set aside.
     public mutating func setAside() -> [DeliveryID] {
         guard phase == .open, !closedTopics.isEmpty else { return [] }
         let shut = waiting.filter { id in topics[id].map(closedTopics.contains) ?? false }
@@ -124,7 +128,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return shut
     }
 
-    /// Takes what waits into the transaction, if it is open: these are to be produced.
+    /// Moves waiting deliveries into the transaction if it is open; returns what to produce.
     public mutating func admit(now: Instant) -> [(id: DeliveryID, records: Publications)] {
         guard phase == .open, resumeAt.map({ $0 <= now }) ?? true else { return [] }
         resumeAt = nil
@@ -140,11 +144,11 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return admitted
     }
 
-    /// A delivery that finds out, by itself, whether a topic takes anything again.
+    /// A delivery that tests, in a transaction of its own, whether a topic accepts records again.
     private mutating func nextProbe(now: Instant) -> (id: DeliveryID, records: Publications)? {
         for topic in closedTopics.due(now: now) {
             guard let place = aside.firstIndex(where: { topics[$0] == topic }) else {
-                // Nobody needs it any more.
+                // No delivery needs it any more.
                 closedTopics.opened(topic)
                 continue
             }
@@ -164,7 +168,8 @@ public struct OutcomeTransactions: Hashable, Sendable {
         unfinished -= 1
     }
 
-    /// Kafka will never take this record; its delivery goes without it, and needs its topic no more.
+    /// Kafka will never accept this record; its delivery continues without it, and without its
+    /// topic.
     public mutating func withdraw(_ tag: PublicationTag) {
         records[tag.delivery]?.remove(tag.publication)
         topics[tag.delivery] = nil
@@ -172,8 +177,9 @@ public struct OutcomeTransactions: Hashable, Sendable {
         waiting.append(aside.remove(at: place))
     }
 
-    /// The topic of a delivery's record accepts nothing: the transaction is done again without
-    /// those that need it, which stand aside.
+    /// The topic of a delivery's record accepts no records.
+    ///
+    /// The transaction is repeated without the deliveries that need it; they are set aside.
     public mutating func topicRefused(_ tag: PublicationTag, now: Instant) {
         guard phase == .open || phase == .closing else { return }
         guard tag.publication != .outcome, let topic = topics[tag.delivery] else {
@@ -183,36 +189,36 @@ public struct OutcomeTransactions: Hashable, Sendable {
         beginAbort()
     }
 
-    /// The topic of one of a delivery's records refuses it as it is, and may do so for ever.
+    /// The topic rejects one of a delivery's records, perhaps permanently.
     ///
-    /// The transaction is to be done again. A second time it is done without that delivery, which
-    /// comes back after a while.
+    /// The transaction is repeated. After a second rejection it is repeated without that delivery,
+    /// which returns after a while.
     public mutating func refused(_ id: DeliveryID, now: Instant) {
         guard phase == .open || phase == .closing, records[id] != nil else { return }
         recordFailed(now: now)
         if refusedOutcomes.refused(id, now: now) { waiting.removeAll { $0 == id } }
     }
 
-    /// Kafka refuses a batch with records of more than one delivery: the transaction is done again in
-    /// parts.
+    /// Kafka rejected a batch with records of several deliveries; repeats the transaction in parts.
     public mutating func batchRefused() {
         guard phase == .open || phase == .closing else { return }
         size.refused(members.count)
         beginAbort()
     }
 
-    /// Whether the delivery has the transaction to itself, and each of its records its batch: they
-    /// go to different topics.
+    /// Whether the delivery is alone in the transaction.
+    ///
+    /// Then each of its records is alone in its batch, because they go to different topics.
     public func isAlone(_ id: DeliveryID) -> Bool { members == [id] }
 
-    /// Whether the transaction takes no more, though others wait.
+    /// Whether the transaction takes no more deliveries although others wait.
     public var isFull: Bool {
         isProbe || !waiting.isEmpty && size.room(beside: members.count) == 0
     }
 
-    /// The assignment is gone: the partitions' next owner comes to outcomes of its own.
+    /// The assignment has ended; the partitions' next owner publishes its own outcomes.
     ///
-    /// - Returns: the deliveries that are not to be published any more.
+    /// - Returns: the deliveries that are no longer published.
     public mutating func dropAll() -> [DeliveryID] {
         let dropped = members + waiting + aside + refusedOutcomes.removeAll()
         let holdsRecords = !members.isEmpty
@@ -224,7 +230,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         unfinished = 0
         switch phase {
         case .open where holdsRecords, .closing: beginAbort()
-        // The broker decides about a commit that is in progress: it goes by the group's generation.
+        // A commit in progress is decided by the broker, which checks the group's generation.
         case .open, .opening, .committing, .aborting, .ended: break
         }
         return dropped
@@ -232,18 +238,18 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     // MARK: The transaction
 
-    /// Takes no more records: a commit is due.
+    /// Lets no more deliveries enter, because a commit is due.
     public mutating func close() {
         guard phase == .open, resumeAt == nil else { return }
         phase = .closing
     }
 
-    /// Whether every record in the closed transaction is acknowledged: `commit` is next.
+    /// Whether every record in the closed transaction is acknowledged, so that `commit` may follow.
     public var isReadyToCommit: Bool { phase == .closing && unfinished == 0 }
 
-    /// Commits the closed transaction with these offsets; one without anything continues instead.
+    /// Commits the closed transaction with these offsets; an empty one stays open instead.
     ///
-    /// - Returns: false when there was nothing to commit.
+    /// - Returns: false if there was nothing to commit.
     public mutating func commit(_ commits: [PartitionCommit]) -> Bool {
         precondition(isReadyToCommit, "a transaction with unacknowledged records")
         guard !commits.isEmpty || !members.isEmpty else {
@@ -256,7 +262,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return true
     }
 
-    /// A record of the transaction failed: all of it is done again.
+    /// A record of the transaction failed; repeats the whole transaction.
     public mutating func recordFailed(now: Instant) {
         guard phase == .open || phase == .closing else { return }
         resumeAt = now + Self.pause
@@ -265,7 +271,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     // MARK: Answers
 
-    /// A delivery, and which of its records are written: not those that Kafka never accepts.
+    /// A delivery and its written records, without those that Kafka never accepts.
     public struct Written: Hashable, Sendable {
         public var delivery: DeliveryID
         public var records: Publications
@@ -278,9 +284,9 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     public enum Answer: Hashable, Sendable {
         case nothing
-        /// These deliveries are written permanently, with the offsets that speak of them.
+        /// These deliveries are committed, together with the offsets that settle them.
         case committed([Written])
-        /// The transaction did not happen; everything in it waits again.
+        /// The transaction was not committed; all its deliveries wait again.
         case undone
         case ended(TransactionEnd)
     }
@@ -308,7 +314,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         }
     }
 
-    /// The call in progress failed; `isInDoubt`: the commit may have happened nevertheless.
+    /// The call in progress failed; `isInDoubt`: the commit may have succeeded anyway.
     public mutating func callFailed(
         _ failure: TransactionFailure,
         isInDoubt: Bool,
@@ -332,7 +338,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return replaceProducer()
     }
 
-    /// The producer is unusable, though no call was in progress.
+    /// The producer became unusable while no call was in progress.
     public mutating func producerFailed(_ failure: TransactionFailure, now: Instant) -> Answer {
         guard phase == .open || phase == .closing else { return .nothing }
         if failure == .fenced { return fenced(isInDoubt: false, now: now) }
@@ -340,7 +346,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return replaceProducer()
     }
 
-    /// Time passes: a call that failed may be due again.
+    /// Advances time; a failed call may be due again.
     public mutating func timeAdvanced(now: Instant) {
         guard let repeatAt, repeatAt <= now else { return }
         self.repeatAt = nil
@@ -352,7 +358,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return steps
     }
 
-    /// When `timeAdvanced` or `admit` has something to do.
+    /// When `timeAdvanced` or `admit` has work to do.
     public var nextDeadline: Instant? {
         if let repeatAt { return repeatAt }
         guard phase == .open else { return nil }
@@ -362,7 +368,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     // MARK: Private
 
-    /// The topic takes records again: those that need it may enter.
+    /// The topic accepts records again; deliveries that need it may enter.
     private mutating func open(_ topic: RecordTopic) {
         guard closedTopics.contains(topic) else { return }
         closedTopics.opened(topic)
@@ -400,11 +406,12 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return .undone
     }
 
-    /// Either a twin is alive, or the transaction was open for too long: brokers that were away
-    /// have aborted it, and a new producer may continue.
+    /// Handles fencing by another producer, or by a broker after the transaction's timeout.
+    ///
+    /// In the second case the broker has aborted the transaction, and a new producer may continue.
     private mutating func fenced(isInDoubt: Bool, now: Instant) -> Answer {
         guard let begunAt, begunAt + timeout <= now else { return end(.fenced) }
-        // A commit that was requested may have happened before: a restart finds out.
+        // The requested commit may have succeeded before; a restart finds out.
         if phase == .committing, isInDoubt { return end(.inDoubt) }
         resumeAt = now + Self.pause
         return replaceProducer()
@@ -415,7 +422,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return .ended(reason)
     }
 
-    /// What is in the transaction is produced again before anything else.
+    /// Moves all members back, ahead of the waiting deliveries.
     private mutating func putBack() {
         waiting = members + waiting
         members = []
@@ -423,15 +430,16 @@ public struct OutcomeTransactions: Hashable, Sendable {
     }
 }
 
-/// Where a record goes: one topic may refuse what others accept.
+/// The topic of a record; one may reject records while others accept them.
 public enum RecordTopic: Hashable, Sendable {
     case tokenStatus
     case deadLetters
     case retry(source: Int, tier: Int)
 }
 
-/// Topics that accept nothing, and when one of them is to be tried again: after a second, then with
-/// growing delays.
+/// Topics that accept no records, and when to test each again.
+///
+/// The first test is after a second; the delay grows with each rejection.
 private struct ClosedTopics: Hashable, Sendable {
     private struct Closed: Hashable {
         let topic: RecordTopic
@@ -441,7 +449,7 @@ private struct ClosedTopics: Hashable, Sendable {
 
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
 
-    /// In the order of their first refusals.
+    /// In the order of their first rejections.
     private var closed: [Closed] = []
 
     var isEmpty: Bool { closed.isEmpty }
@@ -467,11 +475,11 @@ private struct ClosedTopics: Hashable, Sendable {
     mutating func opened(_ topic: RecordTopic) { closed.removeAll { $0.topic == topic } }
 }
 
-/// How many deliveries a transaction may have, so that Kafka takes its batches.
+/// How many deliveries a transaction may have, so that Kafka accepts its batches.
 ///
-/// Any number, until a batch is refused: then half of those that it had, and so on down to one,
-/// which is refused for itself. What is taken makes it larger again, by and by, for it may have been
-/// the size of all together.
+/// Unlimited until a batch is rejected. Then half as many as it had, and so on down to one, whose
+/// rejection counts against that delivery. Each commit raises the limit again, because the
+/// rejection may have been caused by the total size.
 private struct TransactionSize: Hashable, Sendable {
     private static let unlimited = 10_000
 
@@ -488,10 +496,10 @@ private struct TransactionSize: Hashable, Sendable {
     }
 }
 
-/// Deliveries with a record that its topic refuses as it is.
+/// Deliveries with a record that its topic rejects.
 ///
-/// One of them undoes every transaction that it is in. So the second time it stands aside, and the
-/// others continue without it; then it comes back, later each time.
+/// Such a delivery aborts every transaction that contains it. After its second rejection it is set
+/// aside, and the others continue without it; it returns with growing delays.
 private struct RefusedOutcomes: Hashable, Sendable {
     private struct Aside: Hashable {
         let delivery: DeliveryID
@@ -501,14 +509,15 @@ private struct RefusedOutcomes: Hashable, Sendable {
     private static let backoff = Backoff(first: .seconds(30), longest: .seconds(15 * 60))
 
     private var refusals: [DeliveryID: Int] = [:]
-    /// In the order of their refusals.
+    /// In the order of their rejections.
     private var aside: [Aside] = []
 
     var nextDue: Instant? { aside.lazy.map(\.until).min() }
 
-    /// A topic refuses one of the delivery's records.
+    /// A topic rejects one of the delivery's records.
     ///
-    /// - Returns: whether it stands aside; the first time it may come again at once, shorter.
+    /// - Returns: whether it is set aside; not after the first rejection, because it may come in a
+    ///   smaller batch the next time.
     mutating func refused(_ delivery: DeliveryID, now: Instant) -> Bool {
         let count = refusals[delivery, default: 0]
         refusals[delivery] = count + 1
@@ -518,7 +527,7 @@ private struct RefusedOutcomes: Hashable, Sendable {
         return true
     }
 
-    /// Takes those back that have waited.
+    /// Removes and returns the deliveries whose wait is over.
     mutating func takeDue(now: Instant) -> [DeliveryID] {
         guard !aside.isEmpty else { return [] }
         let due = aside.filter { $0.until <= now }
@@ -526,14 +535,14 @@ private struct RefusedOutcomes: Hashable, Sendable {
         return due.map(\.delivery)
     }
 
-    /// The delivery has been written: its refusals no longer count.
+    /// The delivery was committed: its rejections no longer count.
     mutating func forget(_ delivery: DeliveryID) {
         if !refusals.isEmpty { refusals[delivery] = nil }
     }
 
     /// Forgets everything.
     ///
-    /// - Returns: those that stand aside.
+    /// - Returns: the deliveries that were set aside.
     mutating func removeAll() -> [DeliveryID] {
         defer { self = RefusedOutcomes() }
         return aside.map(\.delivery)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Calls of other threads into an instance, which must outlive them.
+/// Counts other threads' calls into an instance, which must outlive them.
 final class CallsUnderWay: Sendable {
     private struct State {
         var count = 0
@@ -21,9 +21,9 @@ final class CallsUnderWay: Sendable {
         end?()
     }
 
-    /// Runs `body` once no call is in progress: now, or on the thread of the last one.
+    /// Runs `body` once no call is in progress: now, or on the thread of the last call.
     ///
-    /// To be asked once, when none can begin any more.
+    /// Call it once, after the last `begin`.
     func whenOver(_ body: @escaping @Sendable () -> Void) {
         let isOver = state.withLock { state in
             state.end = body

@@ -3,21 +3,21 @@ import Glibc
 import Synchronization
 import Vocabulary
 
-/// What `TopicReader` and `TopicScan` need of a client.
+/// The parts of a client that only `TopicReader` and `TopicScan` need.
 extension ClientHandle {
-    /// A client for anyone who reads topics outside of a group, and wants to know of their ends.
+    /// Makes a client that reads topics outside a group, and reports the ends of partitions.
     ///
-    /// What a transaction leaves at a partition's end is not a record, but it is an end.
+    /// A transaction marker at a partition's end is not a record, but it does count as an end.
     static func reader(
         bootstrapServers: String,
         properties: [String: String],
         wakeup: Int32
     ) throws(KafkaError) -> ClientHandle {
-        // librdkafka wants a group's name for `assign`; nothing is ever committed under it.
+        // librdkafka requires a group for `assign`; nothing is ever committed for it.
         let configuration = try KafkaConfiguration(
             .consumer,
             bootstrapServers: bootstrapServers,
-            // A broker that closes the connection at once is to be heard of.
+            // Report brokers that close a connection at once.
             properties: ["log.connection.close": "true"].merging(properties) { $1 },
             group: "heliograph-reader",
             reportsPartitionEnds: true
@@ -32,11 +32,11 @@ extension ClientHandle {
         )
     }
 
-    /// Notes what an event says of the reader's work.
+    /// Handles an event that reports an error.
     ///
-    /// - Throws: what keeps it from reading on. Trouble of the whole client, such as a name that
-    ///   does not resolve or a broker that is gone, is noted only: the library continues trying by
-    ///   itself.
+    /// - Throws: errors that keep the client from reading on. Errors of the whole client, such as a
+    ///   name that does not resolve or a broker that is down, are only recorded: librdkafka keeps
+    ///   retrying.
     func note(
         _ event: borrowing LibraryEvent,
         in trouble: inout LastingTrouble
@@ -49,11 +49,11 @@ extension ClientHandle {
         throw error
     }
 
-    /// A partition's oldest offset, and the one behind what can be read of it; asks its leader.
+    /// A partition's start offset and the end of its readable records; asks the leader.
     ///
-    /// `deadline` is for finding the leader only: for the answer 2.0.2 waits as long as its request
-    /// and its repetitions live, which is minutes if the leader cannot be reached. So the request
-    /// is abandoned when connections have failed for 15 s.
+    /// `deadline` limits only the search for the leader: librdkafka 2.0.2 waits for the answer as
+    /// long as its request and its retries live, which is minutes if the leader is unreachable. The
+    /// request is therefore abandoned once connections have failed for 15 s.
     func watermarks(
         of partition: TopicPartition,
         deadline: Duration
@@ -75,9 +75,9 @@ extension ClientHandle {
         }
     }
 
-    /// A partition's oldest offset and the next one to be written, as reported by its last fetch.
+    /// A partition's start and end offsets, as reported by its last fetch.
     ///
-    /// - Returns: nil before the first fetch; never asks a broker.
+    /// - Returns: nil before the first fetch; never sends a request.
     func knownWatermarks(of partition: TopicPartition) -> Range<Int64>? {
         var (low, high): (Int64, Int64) = (-1, -1)
         let code = unsafe rd_kafka_get_watermark_offsets(
@@ -92,10 +92,10 @@ extension ClientHandle {
     }
 }
 
-/// `rd_kafka_query_watermark_offsets`, on a thread that nobody has to wait for.
+/// Calls `rd_kafka_query_watermark_offsets` on a thread that nothing waits for.
 @safe private final class WatermarkQuestion: Sendable {
-    // SAFETY: the library's calls may come from any thread, and a client whose request is abandoned
-    // is never freed (`ClientHandle.leave`).
+    // SAFETY: the library allows calls from any thread, and a client with an abandoned request is
+    // never freed (`ClientHandle.leave`).
     private nonisolated(unsafe) let client: OpaquePointer
     private let partition: TopicPartition
     private let milliseconds: Int32
@@ -126,7 +126,7 @@ extension ClientHandle {
             milliseconds
         )
         if let error = KafkaError(unlessSuccess: code) { return .failure(error) }
-        // The library has put them in order.
+        // The library returns them in order.
         return .success(low..<high)
     }
 

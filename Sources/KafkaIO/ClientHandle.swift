@@ -1,17 +1,17 @@
 import CLinux
 import CRdkafka
 
-/// One client instance, its event queue, and the eventfd that the queue rings.
+/// A librdkafka client instance, its event queue, and the eventfd that the queue signals.
 ///
-/// Belongs to one thread. Letting go of it leaves the instance running, deaf: the process may
-/// exit, and only `destroy` or `destroyAside` free it. `rd_kafka_destroy` of a consumer can hang
-/// for ever, so no `deinit` calls it.
+/// Belongs to one thread. Dropping the handle leaves the instance running without its event queue,
+/// so that a process can exit; only `destroy` and `destroyAside` free it. No `deinit` calls
+/// `rd_kafka_destroy`, because for a consumer it can hang forever.
 @safe final class ClientHandle {
     let raw: OpaquePointer
     let queue: OpaquePointer
-    /// Cached `rd_kafka_topic_t`: they must be freed before the instance.
+    /// Cached `rd_kafka_topic_t` handles; they must be freed before the instance.
     private var topics: [String: OpaquePointer] = unsafe [:]
-    /// The one asked for last: nearly all records of a producer go to the same topic.
+    /// The topic used last: nearly all records of a producer go to the same topic.
     private var latestTopic: (name: String, handle: OpaquePointer)?
     private let wakeup: Int32
     private let security: ConnectionTrouble.Security
@@ -19,14 +19,14 @@ import CRdkafka
     /// What OpenSSL had against the last certificate that it did not accept.
     private var certificateError: Int?
     private var isAlive = true
-    /// Calls of other threads, which the instance must outlive.
+    /// Calls from other threads, which the instance must outlive.
     let calls = CallsUnderWay()
 
     /// Starts the client's own threads.
     ///
-    /// `wakeup` is an eventfd in non-blocking mode; it may serve several clients. It is rung when
-    /// the queue turns non-empty, and stays the caller's to close. Throws what the library finds
-    /// wrong with properties that contradict each other.
+    /// `wakeup` is an eventfd in non-blocking mode, signalled when the queue becomes non-empty;
+    /// several clients may share it, and the caller closes it. Throws if the properties contradict
+    /// each other.
     init(
         configuration: consuming KafkaConfiguration,
         type: rd_kafka_type_t,
@@ -54,7 +54,7 @@ import CRdkafka
         var one: UInt64 = 1
         if self.wakeup >= 0 {
             unsafe rd_kafka_queue_io_event_enable(queue, self.wakeup, &one, 8)
-            // Events that came before that line, such as logs, have rung nothing.
+            // Earlier events, such as log lines, did not signal the eventfd.
             ring()
         }
     }
@@ -63,7 +63,7 @@ import CRdkafka
 
     /// The next event, or nil when the queue is empty.
     ///
-    /// Never waits unless asked to.
+    /// Waits only if `waitMilliseconds` is positive.
     func nextEvent(waitMilliseconds: Int32 = 0) -> LibraryEvent? {
         guard let raw = unsafe rd_kafka_queue_poll(queue, waitMilliseconds) else { return nil }
         let event = unsafe LibraryEvent(owning: raw)
@@ -81,10 +81,10 @@ import CRdkafka
         return event
     }
 
-    /// Rings the eventfd as the queue itself does.
+    /// Signals the eventfd, as the queue does.
     ///
-    /// The queue rings only when it turns from empty to non-empty; who leaves events in it must
-    /// ring in its place.
+    /// The queue signals only when it changes from empty to non-empty; a caller that leaves events
+    /// in it must signal instead.
     func ring() {
         guard wakeup >= 0 else { return }
         _ = eventfd_write(wakeup, 1)
@@ -106,8 +106,10 @@ import CRdkafka
         )
     }
 
-    /// An `ERROR` event's error, with the cause instead of a mere "fatal", and in our words if it
-    /// is about a connection.
+    /// The error of an `ERROR` event.
+    ///
+    /// A generic "fatal" is replaced by its cause, and a connection error is described in our own
+    /// words.
     func error(of event: borrowing LibraryEvent) -> KafkaError? {
         guard let error = event.error else { return nil }
         if error.isFatal || error.code == .fatal { return fatalError ?? error }
@@ -122,7 +124,7 @@ import CRdkafka
         return KafkaError(code: error.code, text: line)
     }
 
-    /// The last thing that a connection said, if anything; takes everything from the queue.
+    /// The last connection error in the queue, if any; empties the queue.
     func takeConnectionError() -> KafkaError? {
         var last: KafkaError?
         while let event = nextEvent() {
@@ -134,7 +136,7 @@ import CRdkafka
         return last
     }
 
-    /// The library's handle of a topic, made at first use.
+    /// librdkafka's handle for a topic, created on first use.
     func topic(_ name: String) -> OpaquePointer? {
         if let latest = unsafe latestTopic, unsafe latest.name == name {
             return unsafe latest.handle
@@ -146,7 +148,7 @@ import CRdkafka
         return unsafe handle
     }
 
-    /// Frees the instance on this thread, which can take as long as its brokers like.
+    /// Frees the instance on this thread, which may take as long as its brokers need to answer.
     func destroy() {
         guard isAlive else { return }
         let remains = letGo()
@@ -155,22 +157,22 @@ import CRdkafka
 
     /// Frees the instance on a thread of its own.
     ///
-    /// Returns at once. A thread that never ends costs its instance's memory, nothing else.
+    /// Returns at once. If that thread never ends, only the instance's memory is lost.
     func destroyAside() {
         guard isAlive else { return }
         let (remains, calls) = (letGo(), calls)
-        // Without a thread the instance stays as it is.
+        // If no thread can be started, the instance stays allocated.
         _ = DetachedThread.start { calls.whenOver { remains.destroy() } }
     }
 
-    /// Leaves the instance as it is, for a thread is still in one of its calls.
+    /// Leaves the instance allocated, because a thread is still in one of its calls.
     func leave() {
         guard isAlive else { return }
         unhook()
         isAlive = false
     }
 
-    /// The instance must no longer write to a descriptor whose number may be used again.
+    /// Detaches the eventfd: its descriptor number may be reused after the caller closes it.
     private func unhook() {
         unsafe rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
     }
@@ -185,9 +187,9 @@ import CRdkafka
         return unsafe Remains(raw: raw, queue: queue, topics: Array(topics.values))
     }
 
-    /// What is left to free.
+    /// The resources that remain to be freed.
     ///
-    /// Safe to share: one thread at a time has it.
+    /// Safe to share: only one thread has it at a time.
     @safe private final class Remains: @unchecked Sendable {
         private let raw: OpaquePointer
         private let queue: OpaquePointer
@@ -199,7 +201,7 @@ import CRdkafka
             unsafe self.topics = topics
         }
 
-        /// Records still queued are dropped: their owner knows that no report came.
+        /// Drops queued records; their owner sees that no delivery report came.
         func destroy() {
             if unsafe rd_kafka_type(raw) == RD_KAFKA_PRODUCER {
                 let everything =

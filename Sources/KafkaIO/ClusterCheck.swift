@@ -2,13 +2,13 @@ import CRdkafka
 import Glibc
 public import Vocabulary
 
-/// Requests to the cluster at startup.
+/// Requests to the cluster during startup.
 ///
-/// Every call waits, up to its deadline: never on a loop's thread.
+/// Every call blocks up to its deadline, so never call one on a loop's thread.
 public struct ClusterCheck {
-    /// Why the cluster gave no answer at all.
+    /// Why the cluster did not answer a request.
     public enum Failure: Error, Hashable, Sendable {
-        /// No broker answered within the deadline; the last thing that a connection said.
+        /// No broker answered within the deadline; contains the last connection error.
         case unreachable(KafkaError)
         case failed(KafkaError)
 
@@ -19,7 +19,7 @@ public struct ClusterCheck {
         }
     }
 
-    /// A topic to be created.
+    /// A topic to create.
     public struct NewTopic: Hashable, Sendable {
         public var topic: KafkaTopic
         public var partitions: Int
@@ -53,7 +53,7 @@ public struct ClusterCheck {
             properties: properties
         )
         configuration.enableEvents(RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG)
-        // A consumer, for only consumers can ask about a topic without creating it.
+        // A consumer, because only consumers can describe a topic without creating it.
         client = try ClientHandle(
             configuration: configuration,
             type: RD_KAFKA_CONSUMER,
@@ -61,7 +61,7 @@ public struct ClusterCheck {
         )
     }
 
-    /// Each topic's partitions, or why it has none.
+    /// Returns each topic's partitions, or the error that prevents it.
     public func describe(
         _ topics: [KafkaTopic],
         deadline: Duration
@@ -86,7 +86,7 @@ public struct ClusterCheck {
 
     /// Creates topics; nil is success, and an existing topic is `topicAlreadyExists`.
     ///
-    /// With `isTrial` Kafka says what it would say, and creates nothing.
+    /// With `isTrial`, Kafka only validates the request, and creates nothing.
     public func create(
         _ topics: [NewTopic],
         deadline: Duration,
@@ -116,9 +116,9 @@ public struct ClusterCheck {
         return answers
     }
 
-    /// How many bytes each topic takes in a batch (`max.message.bytes`), or why that is unknown.
+    /// The size limit of each topic's batches in bytes (`max.message.bytes`), or why it is unknown.
     ///
-    /// Kafka asks for a right of its own for it: DescribeConfigs on the topic.
+    /// Kafka requires the DescribeConfigs permission on the topic.
     public func maxBatchBytes(
         of topics: [KafkaTopic],
         deadline: Duration
@@ -153,12 +153,12 @@ public struct ClusterCheck {
         return answers
     }
 
-    /// Ends the client on a thread aside.
+    /// Frees the client on another thread.
     public func destroyAside() {
         client.destroyAside()
     }
 
-    /// The library answers each request, at the latest with a time-out.
+    /// Waits for the answer; librdkafka always delivers one, at the latest a timeout.
     private func answer(of type: Int32) throws(Failure) -> LibraryEvent {
         var connectionError: KafkaError?
         while true {
@@ -166,7 +166,8 @@ public struct ClusterCheck {
             if event.type == RD_KAFKA_EVENT_ERROR { connectionError = client.error(of: event) }
             guard event.type == type else { continue }
             if let error = event.error {
-                // A silent controller in a cluster that answers is not an unreachable cluster.
+                // If other brokers answered, a silent controller does not make the cluster
+                // unreachable.
                 throw connectionError.map { .unreachable($0) } ?? .failed(error)
             }
             return event
@@ -195,8 +196,9 @@ public struct ClusterCheck {
 }
 
 extension ClientHandle {
-    /// Asks brokers how many partitions a topic has, for as long as they do not know it, up to
-    /// `patience`; waits for the answer.
+    /// Asks brokers for a topic's partition count, and waits for the answer.
+    ///
+    /// While the topic is unknown, asks again for up to `patience`.
     func partitionCount(
         of topic: KafkaTopic,
         deadline: Duration,
@@ -215,12 +217,12 @@ extension ClientHandle {
         }
     }
 
-    /// Asks a broker how many partitions a topic has; waits for the answer.
+    /// Asks a broker for a topic's partition count, and waits for the answer.
     func partitionCount(of topic: KafkaTopic, deadline: Duration) throws(KafkaError) -> Int {
         try layout(of: topic, deadline: deadline).partitionCount
     }
 
-    /// Asks a broker for a topic's partitions; waits for the answer.
+    /// Asks a broker for a topic's partitions, and waits for the answer.
     func layout(of topic: KafkaTopic, deadline: Duration) throws(KafkaError) -> TopicLayout {
         guard let handle = unsafe self.topic(topic.name) else {
             throw KafkaError(rd_kafka_last_error())

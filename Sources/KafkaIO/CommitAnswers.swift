@@ -1,22 +1,22 @@
 import CRdkafka
 import Synchronization
 
-/// What the coordinator said of each partition of a commit that did not wholly succeed.
+/// The coordinator's answers for each partition of a commit that was not fully successful.
 ///
-/// The event of a commit says less: the library has written the error of the last partition that was
-/// refused to all that were not. An interceptor hears of the answer before that. It runs on the
-/// library's main thread, which then queues the event.
+/// The commit's event is less exact: librdkafka overwrites successful partitions with the error of
+/// the last failed one. An interceptor sees the answer before that. It runs on the library's main
+/// thread, which then queues the event.
 ///
-/// Safe to share: the state is locked.
+/// Safe to share: the state is behind a lock.
 final class CommitAnswers: Sendable {
     private let last = Mutex<[PartitionAnswer]?>(nil)
 
-    /// Hears of the commits of the instance that is made with these properties.
+    /// Intercepts the commits of the instance that is created with this configuration.
     ///
-    /// Nothing says when the instance is through with it, so it is never freed.
+    /// The library does not report when the interceptor is no longer used, so it is never freed.
     func listen(to conf: OpaquePointer?) {
         let me = unsafe Unmanaged.passRetained(self).toOpaque()
-        // The library takes this interceptor in the one for new instances only.
+        // The library accepts this interceptor only from within the `on_new` interceptor.
         unsafe rd_kafka_conf_interceptor_add_on_new(
             conf,
             "commits",
@@ -28,7 +28,7 @@ final class CommitAnswers: Sendable {
                         guard code != RD_KAFKA_RESP_ERR_NO_ERROR, let me = unsafe me else {
                             return RD_KAFKA_RESP_ERR_NO_ERROR
                         }
-                        // SAFETY: `listen` has made it, and it is never freed.
+                        // SAFETY: `listen` created it, and it is never freed.
                         let answers = unsafe Unmanaged<CommitAnswers>.fromOpaque(me)
                             .takeUnretainedValue()
                         answers.commitFailed(unsafe PartitionList.elements(of: offsets))
@@ -41,7 +41,7 @@ final class CommitAnswers: Sendable {
         )
     }
 
-    /// What was said of the commit whose event has come; nil: nothing but what the event says.
+    /// The answers for the commit whose event has arrived; nil: the event contains everything.
     func take() -> [PartitionAnswer]? {
         last.withLock { answers in
             defer { answers = nil }

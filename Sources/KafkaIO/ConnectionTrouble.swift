@@ -1,19 +1,19 @@
 import CRdkafka
 
-/// What a broker's connection failed with: the cause, and what to do about it.
+/// A failed connection to a broker: the cause, and what to do about it.
 ///
-/// librdkafka reports all of it in one text, such as
+/// librdkafka reports everything in one text, such as
 /// `ssl://10.0.0.7:9093/1: Connect to ipv4#10.0.0.7:9093 failed: Connection refused (after 3ms in state CONNECT)`.
-/// The texts are those of 2.0.2 (rdkafka_broker.c, rdkafka_transport.c, rdkafka_ssl.c,
-/// rdkafka_sasl.c). What is not known is passed on as it is.
+/// The texts are those of version 2.0.2 (rdkafka_broker.c, rdkafka_transport.c, rdkafka_ssl.c,
+/// rdkafka_sasl.c). Unknown texts are passed on unchanged.
 public struct ConnectionTrouble {
     /// How the client is configured to connect.
     public struct Security: Hashable, Sendable {
         var usesTLS: Bool
         var usesLogin: Bool
-        /// It has a certificate of its own.
+        /// Whether it has a client certificate.
         var hasCertificate: Bool
-        /// The library, where it cannot log in to Kafka 4 as it is told to.
+        /// The library's version, if it cannot log in to Kafka 4 with the configured mechanism.
         var tooOldForKafka4: String?
         /// The properties with which it logs in.
         var credentials: String
@@ -45,11 +45,11 @@ public struct ConnectionTrouble {
 
     /// Host and port.
     let address: String
-    /// The address is one that a broker told, not one of `bootstrap.servers`.
+    /// Whether a broker advertised the address; false: it is in `bootstrap.servers`.
     private let isAdvertised: Bool
     private let said: String
 
-    /// - Returns: nil for a text that names no broker.
+    /// - Returns: nil if the text names no broker.
     public init?(_ text: String) {
         guard let colon = text.firstRange(of: ": ") else { return nil }
         var name = text[..<colon.lowerBound]
@@ -68,14 +68,14 @@ public struct ConnectionTrouble {
         self.said = String(said)
     }
 
-    /// The whole line.
+    /// The whole message.
     ///
     /// - Parameters:
-    ///   - security: the client's.
-    ///   - certificateError: what OpenSSL has against the broker's certificate (x509_vfy.h), if it
-    ///     said so before.
-    ///   - hasWorked: a connection to the address was in use before.
-    /// - Returns: one line without an end.
+    ///   - security: the client's connection settings.
+    ///   - certificateError: OpenSSL's error number for the broker's certificate (x509_vfy.h), if
+    ///     it was logged before.
+    ///   - hasWorked: whether a connection to the address has worked before.
+    /// - Returns: one line, without a line break.
     public func line(
         _ security: Security,
         certificateError: Int?,
@@ -102,7 +102,7 @@ public struct ConnectionTrouble {
             let size = UInt32(said[mark.upperBound...].prefix { $0.isNumber }),
             (0..<4).allSatisfy({ (0x20...0x7E).contains(size >> ($0 * 8) & 0xFF) })
         {
-            // Four letters, such as "HTTP", read as a length.
+            // The four letters are read as a message length.
             return "answers in another protocol, so this is not a port of Kafka"
         }
         guard said.contains("Disconnected while requesting ApiVersion") else { return nil }
@@ -125,7 +125,8 @@ public struct ConnectionTrouble {
                 "refuses the client certificate of \(ownCertificate): it has expired, or the broker"
                 + " does not trust its authority"
         }
-        // Of a peer that is quick librdkafka learns in SSL_connect, and says OpenSSL's words alone.
+        // If the peer is fast, librdkafka sees the error in SSL_connect, and reports only OpenSSL's
+        // text.
         let isHandshake =
             said.contains("SSL handshake failed")
             || said.contains("SSL routines") && !said.contains("Receive failed")
@@ -140,7 +141,7 @@ public struct ConnectionTrouble {
         return nil
     }
 
-    /// The numbers are those of OpenSSL's x509_vfy.h.
+    /// Error numbers of OpenSSL's x509_vfy.h.
     private static func cause(ofCertificateError number: Int?) -> String {
         switch number {
         case 9: "its certificate is not valid yet; check this machine's clock"
@@ -186,7 +187,7 @@ public struct ConnectionTrouble {
 }
 
 extension KafkaError.Code {
-    /// What to do about a refusal that says nothing of it.
+    /// What to do about an error whose text does not say so.
     var remedy: String? {
         switch libraryCode {
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:

@@ -2,7 +2,7 @@ import CRdkafka
 import Vocabulary
 
 extension Consumer {
-    /// Turns one event of the library, other than a record, into ours.
+    /// Translates a library event that is not a record.
     func translate(_ event: borrowing LibraryEvent, _ now: Instant) -> [ConsumerEvent] {
         switch event.type {
         case RD_KAFKA_EVENT_REBALANCE: return rebalance(event)
@@ -31,7 +31,7 @@ extension Consumer {
             let lost = unsafe rd_kafka_assignment_lost(client.raw) != 0
             return [.partitionsRevoked(partitions, lost: lost)]
         default:
-            // rdkafka.h: any other code means the rebalance failed; give up what is owned.
+            // rdkafka.h: any other code means that the rebalance failed; give up all partitions.
             rebalanceBegan(assigned: false)
             let failure = event.error.map { [ConsumerEvent.failed($0)] } ?? []
             return failure + [.partitionsRevoked(partitions, lost: true)]

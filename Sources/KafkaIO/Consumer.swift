@@ -3,65 +3,68 @@ public import Vocabulary
 
 /// A member of a consumer group.
 ///
-/// Belongs to one thread. No call waits, and nothing calls back: everything that happens comes out
-/// of `poll`. An assignment goes `partitionsAssigned`, `assign`, `partitionsRevoked`, `unassign`;
-/// rebalances are eager, so it is always the whole. Commands that the library cannot take at once
-/// are left to `timeAdvanced`, at `nextDeadline`.
+/// Belongs to one thread. No call blocks, and there are no callbacks: `poll` returns everything
+/// that happens. An assignment goes through `partitionsAssigned`, `assign`, `partitionsRevoked` and
+/// `unassign`. Rebalances are eager, so each of them concerns the whole assignment. Commands that
+/// the library cannot accept at once are carried out by `timeAdvanced`, at `nextDeadline`.
 ///
-/// Letting go of a consumer does not free it: librdkafka 2.0.2 may hang in the attempt. After
-/// `closed`, a process that exits does just that; others call `destroyAside`.
+/// Dropping a consumer does not free it: librdkafka 2.0.2 may hang in the attempt. After `closed`,
+/// a process may simply exit; otherwise call `destroyAside`.
 public final class Consumer {
-    /// The member's phase in a rebalance.
+    /// The member's state in a rebalance.
     private enum Phase: Hashable {
-        /// Owns nothing. Next: `offered`, `closed`.
+        /// Owns no partitions. Next: `offered`, `closed`.
         case idle
-        /// `partitionsAssigned` waits for `assign`, or `unassign`.
+        /// `partitionsAssigned` is to be answered by `assign` or `unassign`.
+        ///
         /// Next: `assigned`, `unassigning`, `idle`, `revoking`, `closed`.
         case offered
-        /// Records flow. Next: `revoking`, `closed`.
+        /// Records are delivered. Next: `revoking`, `closed`.
         case assigned
-        /// `partitionsRevoked` waits for `unassign`. Next: `unassigning`, `idle`, `closed`.
+        /// `partitionsRevoked` is to be answered by `unassign`. Next: `unassigning`, `idle`,
+        /// `closed`.
         case revoking
-        /// `unassign` waits for a restart in progress: see `PartitionRestarts.settledAt`. Next:
-        /// `idle`, `revoking`, `closed`.
+        /// `unassign` waits for a restart in progress; see `PartitionRestarts.settledAt`.
+        ///
+        /// Next: `idle`, `revoking`, `closed`.
         case unassigning
         case closed
     }
 
     let client: ClientHandle
     private let questions: Questions
-    /// Whether `endReached` is wanted.
+    /// Whether the caller wants `endReached`.
     private let reportsPartitionEnds: Bool
     let commitAnswers = CommitAnswers()
     private var phase = Phase.idle
     private var isClosing = false
-    /// The library refused to close, because it has lost the group permanently.
+    /// Whether the library refused to close, because it has permanently lost the group.
     private var hasNothingToLeave = false
-    /// What the current assignment began with.
+    /// The start positions of the current assignment.
     private var starts: [PartitionID: StartPosition] = [:]
-    /// Partitions whose first record at or behind their start has not come.
+    /// Checks of partitions whose first record at or after their start has not arrived.
     private var checks: [PartitionID: ResumeCheck] = [:]
     /// Partitions of the assignment that failed.
     private var restarts = PartitionRestarts()
     private var logQuestions = LogQuestions()
-    /// Where logs end that end before their start, as a fetch saw it.
+    /// The end offsets of logs that a fetch found to end before their start position.
     private var earlyEnds: [PartitionID: Offset] = [:]
     var reader = RecordReader()
-    /// The partitions that `pause` stopped and nothing has started since.
+    /// The partitions paused by `pause` and not resumed since.
     private var paused: Set<PartitionID> = []
-    /// The commit in progress.
+    /// The partitions of the commit in progress; nil: there is none.
     private var committing: [PartitionID]?
-    /// With what the present assignment may be committed in transactions; nil: with nothing.
+    /// The generation for transactional commits of the current assignment; nil: it may not commit.
     var generation: GroupGeneration?
-    /// Counts rebalances: answers asked for before the last one are void.
+    /// Counts rebalances; an answer to a request from before the last one is dropped.
     private var rebalances: UInt = 0
 
     /// Starts the client; it joins the group once it is subscribed.
     ///
-    /// `properties` are the operator's (`KafkaConfiguration`). `wakeup` is a non-blocking
-    /// eventfd, rung when there is something to poll: the loop reads it, then polls. `instance`
-    /// makes a static member (KIP-345): it keeps its partitions while it restarts. `endReached`
-    /// comes only with `reportsPartitionEnds`. Throws what is wrong with the properties.
+    /// `properties` are the operator's (`KafkaConfiguration`). `wakeup` is a non-blocking eventfd,
+    /// signalled when there is something to poll: the loop reads it, then polls. `instance` makes a
+    /// static member (KIP-345), which keeps its partitions across a restart. `endReached` is only
+    /// reported with `reportsPartitionEnds`. Throws if a property is invalid.
     public init(
         group: String,
         instance: String? = nil,
@@ -76,7 +79,7 @@ public final class Consumer {
             properties: properties,
             group: group,
             instance: instance,
-            // A log may end before its start.
+            // Needed to notice a log that ends before its start position.
             reportsPartitionEnds: true
         )
         configuration.enableEvents(
@@ -95,13 +98,14 @@ public final class Consumer {
 
     deinit { questions.unhook() }
 
-    /// What the identifiers in events stand for.
+    /// The partitions that the identifiers in events stand for.
     public var partitions: PartitionTable { reader.partitions }
 
-    /// One of them, without a copy of the table.
+    /// The name of one partition, without copying the table.
     public func name(of partition: PartitionID) -> TopicPartition { reader.partitions[partition] }
 
-    /// To be called once: a changed subscription rewinds partitions in 2.0.2.
+    /// Subscribes to topics; call it once, because 2.0.2 rewinds partitions when a subscription
+    /// changes.
     public func subscribe(_ topics: [KafkaTopic]) throws(KafkaError) {
         let list = PartitionList(
             topics.map { TopicPartition(topic: $0, partition: RD_KAFKA_PARTITION_UA) }
@@ -110,13 +114,13 @@ public final class Consumer {
         if let error = KafkaError(unlessSuccess: code) { throw error }
     }
 
-    /// Hands over what has happened, at most `budget` events, each as it is taken from the queue.
+    /// Passes at most `budget` events to `take`, one by one as they leave the queue.
     ///
-    /// It ends behind the first event for which `take` returns false: it is to be acted on before the
-    /// next poll.
+    /// Stops after the first event for which `take` returns false; the caller must act on that
+    /// event before the next poll.
     ///
-    /// - Returns: true if there may be more; the eventfd is rung for it, so a loop that only
-    ///   waits on the eventfd comes back by itself.
+    /// - Returns: true if there may be more; the eventfd is signalled then, so a loop that waits on
+    ///   it wakes up again.
     public func poll(
         budget: Int,
         now: Instant,
@@ -161,10 +165,11 @@ public final class Consumer {
         return true
     }
 
-    /// Asks the coordinator for offsets and metadata; `storedOffsetsFetched` brings them.
+    /// Requests the group's offsets and metadata from the coordinator; `storedOffsetsFetched`
+    /// answers.
     ///
-    /// The answer waits for transactions of the group that are not over, until the timeout. With
-    /// `waitingForTransactions`, `transactionOffsets` can be made for this assignment from then on.
+    /// The answer waits for open transactions of the group, up to the timeout. With
+    /// `waitingForTransactions`, `transactionOffsets` is available for this assignment from now on.
     public func fetchStoredOffsets(
         of partitions: [PartitionID],
         waitingForTransactions: Bool = false,
@@ -178,13 +183,13 @@ public final class Consumer {
         )
     }
 
-    /// Answers `partitionsAssigned`; records flow from these positions on.
+    /// Answers `partitionsAssigned`; records are delivered from these positions on.
     ///
     /// Where the record is not found that a start says was the last known one, `partitionChanged`
     /// comes first. Where another one is found in the place of that before the start,
     /// `partitionReplaced` comes, and nothing of the partition until `restart`.
     public func assign(_ starts: [PartitionStart]) throws(KafkaError) {
-        // The offer may have been taken back in the same batch of events.
+        // The assignment may have been withdrawn in the same batch of events.
         guard phase == .offered else { return }
         for start in starts { checks[start.partition] = ResumeCheck(start) }
         // What an offer has replaced may be paused.
@@ -193,9 +198,9 @@ public final class Consumer {
         phase = .assigned
     }
 
-    /// Answers `partitionsRevoked`, or turns an offer down; the group waits for it.
+    /// Answers `partitionsRevoked`, or declines an assignment; the group waits for it.
     public func unassign(now: Instant) throws(KafkaError) {
-        // A consumer that is to close does not wait for the answer to an offer.
+        // A consumer that is closing does not wait for this answer.
         guard phase != .closed else { return }
         precondition(
             phase == .revoking || phase == .offered,
@@ -206,20 +211,21 @@ public final class Consumer {
     }
 
     private func giveUpAssignment() throws(KafkaError) {
-        // A pause would outlive the assignment; at this point nothing can be fetched twice.
+        // A pause would outlive the assignment; at this point, resuming cannot fetch anything
+        // twice.
         resume(Array(paused))
         let code = unsafe rd_kafka_assign(client.raw, nil)
         phase = .idle
-        // One that has closed by now has nothing left to give up.
+        // If the consumer has closed meanwhile, there is nothing left to give up.
         if let error = KafkaError(unlessSuccess: code), !isClosing { throw error }
     }
 
     /// Whether `commit` may be called.
     public var canCommit: Bool { committing == nil }
 
-    /// Stores offsets and metadata for the group; `commitFinished` answers.
+    /// Commits offsets and metadata for the group; `commitFinished` answers.
     ///
-    /// One commit at a time: the library may repeat an old request after a newer one.
+    /// Only one commit at a time: the library may repeat an old request after a newer one.
     public func commit(_ commits: [PartitionCommit]) throws(KafkaError) {
         precondition(canCommit, "a commit is under way")
         precondition(!commits.isEmpty, "an empty commit would store librdkafka's own offsets")
@@ -237,7 +243,7 @@ public final class Consumer {
         committing = commits.map(\.partition)
     }
 
-    /// Stops records of these partitions at once; what was fetched ahead is fetched again later.
+    /// Pauses these partitions at once; prefetched records are discarded, and fetched again later.
     public func pause(_ partitions: [PartitionID]) {
         let running = partitions.filter { !paused.contains($0) }
         guard phase == .assigned, !running.isEmpty else { return }
@@ -246,9 +252,9 @@ public final class Consumer {
         paused.formUnion(running)
     }
 
-    /// Lets records of these partitions flow again; ignores those that were not paused.
+    /// Resumes these partitions; ignores those that are not paused.
     ///
-    /// 2.0.2 rewinds a partition that is resumed without having been paused.
+    /// 2.0.2 rewinds a partition that is resumed without being paused.
     public func resume(_ partitions: [PartitionID]) {
         let stopped = Set(partitions).intersection(paused).sorted()
         guard !stopped.isEmpty else { return }
@@ -257,17 +263,18 @@ public final class Consumer {
         paused.subtract(stopped)
     }
 
-    /// Has a partition read on from that position, in a moment: the way out of `partitionFailed` and
-    /// `partitionReplaced`.
+    /// Continues reading a partition from this position, after a short wait.
+    ///
+    /// Required after `partitionFailed` and `partitionReplaced`.
     public func restart(_ partition: PartitionID, from position: StartPosition, now: Instant) {
-        // A rebalance may have come in the same batch of events: then there is nothing to restart.
+        // If a rebalance came in the same batch of events, there is nothing to restart.
         guard phase == .assigned else { return }
         restarts.failed(partition, readOnFrom: position, now: now)
     }
 
-    /// Asks the partition's leader what its log holds, because an offset is missing.
+    /// Asks the partition's leader for the start and end of its log, because an offset is missing.
     ///
-    /// `logFound` answers; until then `logNotFound` comes, and the leader is asked again.
+    /// `logFound` answers; `logNotFound` reports a failure, after which the leader is asked again.
     public func findLog(of partition: PartitionID, missing offset: Offset, now: Instant) {
         guard phase == .assigned else { return }
         logQuestions.ask(
@@ -278,14 +285,14 @@ public final class Consumer {
         )
     }
 
-    /// Partitions that failed more than once without progress.
+    /// Partitions that failed more than once without making progress.
     public var stuckPartitions: [PartitionID] {
         let unanswered = logQuestions.unanswered
         return unanswered.isEmpty
             ? restarts.stuck : Set(restarts.stuck).union(unanswered).sorted()
     }
 
-    /// When `timeAdvanced` has something to do.
+    /// When `timeAdvanced` has work to do.
     public var nextDeadline: Instant? {
         switch phase {
         case .assigned:
@@ -296,7 +303,7 @@ public final class Consumer {
         }
     }
 
-    /// Passes to the library what had to wait for it.
+    /// Carries out commands that the library could not accept earlier.
     public func timeAdvanced(now: Instant) throws(KafkaError) {
         switch phase {
         case .assigned:
@@ -312,11 +319,11 @@ public final class Consumer {
         }
     }
 
-    /// Restarts assigned partitions at the given positions.
+    /// Restarts assigned partitions at these positions.
     ///
-    /// The others continue after their last record. (A seek would do nothing: librdkafka has
-    /// stopped the partition.) `restarts` keeps this and `unassign` apart: 2.0.2 aborts the process
-    /// when it is told to stop a partition that is stopping already.
+    /// The other partitions continue after their last record. A seek would have no effect, because
+    /// librdkafka has stopped the partition. `restarts` separates this from `unassign`: 2.0.2
+    /// aborts the process if a partition is stopped while it is already stopping.
     private func carryOutRestarts(_ due: [PartitionID: StartPosition]) throws(KafkaError) {
         let assignment = starts.keys.sorted()
         let list = PartitionList(assignment.map { reader.partitions[$0] })
@@ -342,26 +349,26 @@ public final class Consumer {
         checks[partition] = check.flatMap { start == .at($0.start) ? $0.restarted() : nil }
     }
 
-    /// The partition's oldest offset and the next one to be written, as last heard of.
+    /// The partition's last known start and end offsets.
     ///
-    /// - Returns: nil before the first fetch; never asks a broker.
+    /// - Returns: nil before the first fetch; never sends a request.
     public func knownOffsets(of partition: PartitionID) -> Range<Int64>? {
         client.knownWatermarks(of: reader.partitions[partition])
     }
 
-    /// Starts to leave the group: `partitionsRevoked` if it owns any, finally `closed`.
+    /// Starts to leave the group: reports `partitionsRevoked` if it owns any, and finally `closed`.
     public func beginClose() {
         guard !isClosing else { return }
         isClosing = true
         let refusal = unsafe KafkaError(
             consuming: rd_kafka_consumer_close_queue(client.raw, client.queue)
         )
-        // After a fatal error there is no group to leave, and the library refuses.
+        // After a fatal error there is no group to leave, and the library returns an error.
         if refusal != nil { hasNothingToLeave = true }
         client.ring()
     }
 
-    /// Frees a closed consumer on a thread of its own, which may never end.
+    /// Frees a closed consumer on a thread of its own, which may never finish.
     public func destroyAside() {
         phase = .closed
         questions.unhook()
@@ -410,7 +417,7 @@ public final class Consumer {
         return changed(partition, now)
     }
 
-    /// What an empty queue means.
+    /// The event that an empty queue stands for.
     private func endOfQueue() -> ConsumerEvent? {
         guard isClosing, unsafe hasNothingToLeave || rd_kafka_consumer_closed(client.raw) != 0
         else { return nil }
@@ -418,7 +425,7 @@ public final class Consumer {
         return .closed
     }
 
-    /// A rebalance voids what was known of the assignment before it.
+    /// A rebalance invalidates what was known about the previous assignment.
     func rebalanceBegan(assigned: Bool) {
         rebalances += 1
         reader.forgetHandles()
@@ -430,7 +437,7 @@ public final class Consumer {
         phase = assigned ? .offered : .revoking
     }
 
-    /// A partition cannot be read.
+    /// Reading a partition failed.
     func failed(
         _ partition: PartitionID,
         _ error: KafkaError,
@@ -458,7 +465,7 @@ public final class Consumer {
         return [.endReached(partition, end)]
     }
 
-    /// The record that is before the start may be gone, with the end of the log.
+    /// The log may have lost the record before the start, together with the log's end.
     private func endReached(
         _ partition: PartitionID,
         _ end: Offset,
@@ -471,10 +478,10 @@ public final class Consumer {
         return [.partitionFailed(partition, error, at: check.start)]
     }
 
-    /// Whether the end of a log is worth looking at.
+    /// Whether the ends of partitions are of interest.
     var wantsEnds: Bool { reportsPartitionEnds || !checks.isEmpty }
 
-    /// What is of the present assignment.
+    /// The answers that belong to the current assignment.
     private func takeAnswers(now: Instant) -> [ConsumerEvent] {
         var events: [ConsumerEvent] = []
         for (number, answer) in questions.takeAnswers() where number == rebalances {
@@ -499,7 +506,7 @@ public final class Consumer {
         case .success(var log):
             guard let question = logQuestions.answered(partition) else { return nil }
             if let end = earlyEnds[partition], log.upperBound < question.offset.rawValue {
-                // What has come since is behind that end, and is to be read.
+                // Records written since then lie after that end, and must be read.
                 log = log.lowerBound..<min(log.upperBound, max(log.lowerBound, end.rawValue))
             }
             return .logFound(
@@ -520,7 +527,7 @@ public final class Consumer {
         return Dictionary(offsets) { $1 }
     }
 
-    /// The partitions of the commit that an answer is for.
+    /// The partitions of the commit that has ended.
     func commitEnded() -> [PartitionID] {
         defer { committing = nil }
         return committing ?? []
@@ -539,7 +546,7 @@ extension StartPosition {
 }
 
 extension PartitionCommit {
-    /// Whether 2.0.2 stores the metadata unchanged.
+    /// Whether librdkafka 2.0.2 stores the metadata unchanged.
     var isStorable: Bool {
         metadata.utf8.count <= 4096 && metadata.utf8.allSatisfy { (1...127).contains($0) }
     }

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// One partition's result of a commit; nil is success.
+/// The result of a commit for one partition; a nil error is success.
 public struct CommitResult: Hashable, Sendable {
     public var partition: PartitionID
     public var error: KafkaError?
@@ -11,14 +11,14 @@ public struct CommitResult: Hashable, Sendable {
     }
 }
 
-/// What a partition's log holds if an offset is missing.
+/// The start and end of a partition's log in which an offset is missing.
 public struct FoundLog: Hashable, Sendable {
     public let partition: PartitionID
     /// The offset that Kafka did not have.
     public let missing: Offset
-    /// The oldest offset, and the next one to be written.
+    /// The log's start and end offsets.
     public let log: Range<Int64>
-    /// The oldest one as last known before; nil: unknown.
+    /// The last known start offset before that; nil: unknown.
     public let oldestBefore: Int64?
 
     public init(
@@ -34,33 +34,37 @@ public struct FoundLog: Hashable, Sendable {
     }
 }
 
-/// What happened to a consumer, in the past tense.
+/// An event of a consumer.
 public enum ConsumerEvent: Sendable {
     case recordArrived(Record)
-    /// The partition's next offset to be written, before its first record in an assignment.
+    /// The partition's end offset, reported before its first record in an assignment.
     case endSeen(PartitionID, Offset)
-    /// All records before that offset were delivered, or there are none; again when there were more.
+    /// All records before this offset were delivered, or there are none; repeated after further
+    /// ones.
     case endReached(PartitionID, Offset)
-    /// The group gave these partitions to this member: `assign` answers, once.
+    /// The group assigned these partitions to this member; answer with `assign`, once.
     case partitionsAssigned([PartitionID])
-    /// The group takes every partition back: `unassign` answers, after draining.
+    /// The group revokes all partitions; answer with `unassign`, after draining.
     ///
-    /// No record of them arrives any more. If they were lost, another member may have them
-    /// already, and commits are refused.
+    /// Their records no longer arrive. If `lost`, another member may already own them, and commits
+    /// are rejected.
     case partitionsRevoked([PartitionID], lost: Bool)
-    /// The answer to `fetchStoredOffsets`, which may be an error for some of the partitions only;
-    /// dropped if a rebalance came between.
+    /// The answer to `fetchStoredOffsets`, with an error for each partition that failed.
+    ///
+    /// Dropped if a rebalance came in between.
     case storedOffsetsFetched(
         Result<[PartitionID: Result<CommittedPosition?, KafkaError>], KafkaError>
     )
     case commitFinished([CommitResult])
     /// librdkafka's statistics as JSON text (STATISTICS.md), every `statistics.interval.ms`.
     case statistics([UInt8])
-    /// The partition delivers nothing until `restart` or the next assignment; the offset is that
-    /// which could not be read, where the library says.
+    /// The partition delivers nothing until `restart` or the next assignment.
+    ///
+    /// The offset is the one that could not be read, if librdkafka reports it.
     case partitionFailed(PartitionID, KafkaError, at: Offset?)
-    /// The partition is not the one that its start belongs to: the topic was recreated. Nothing of
-    /// it is delivered until `restart` or the next assignment.
+    /// The partition is not the one its start belongs to: the topic was recreated.
+    ///
+    /// It delivers nothing until `restart` or the next assignment.
     case partitionReplaced(PartitionID)
     /// A start's `lastKnown` is gone, or another record stands in its place: the partition is read from
     /// this offset on, and all records from there may be others than those that were known.
@@ -69,9 +73,9 @@ public enum ConsumerEvent: Sendable {
     case logFound(FoundLog)
     /// A partition's leader did not answer; it is asked again.
     case logNotFound(PartitionID, KafkaError)
-    /// Informational unless `isFatal`; then this member is out of the group permanently.
+    /// Informational, unless `isFatal`; then this member has permanently left the group.
     case failed(KafkaError)
     case logged(KafkaLogLine)
-    /// The answer to `beginClose`: the last event.
+    /// The answer to `beginClose`; the last event.
     case closed
 }

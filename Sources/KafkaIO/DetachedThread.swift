@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread that nobody waits for.
+/// A thread that nothing waits for.
 enum DetachedThread {
     private final class Body {
         let run: @Sendable () -> Void
@@ -16,7 +16,7 @@ enum DetachedThread {
     static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let box = unsafe Unmanaged.passRetained(Body(body))
         var thread = pthread_t()
-        // SAFETY: the thread takes the reference over and is the only one to use it.
+        // SAFETY: the new thread takes over the reference, and only it uses it.
         let result = unsafe pthread_create(
             &thread,
             nil,

@@ -1,47 +1,47 @@
 extension KafkaConfiguration {
-    /// What a configuration is for; the properties differ.
+    /// The purpose of a configuration; each has different properties.
     public enum Role: String, Hashable, Sendable, CaseIterable {
         case consumer
         case producer
-        /// Start-up checks: metadata and topic creation, no records.
+        /// Checks during startup: metadata and topic creation, no records.
         case inspector
     }
 
-    /// How a producer sends records together.
+    /// How a producer groups records into batches.
     ///
-    /// A broker takes or refuses a batch as a whole, and librdkafka gives all of its records the
-    /// same answer.
+    /// A broker accepts or rejects a batch as a whole, and librdkafka reports the same result for
+    /// all of its records.
     public enum Batches: Hashable, Sendable {
-        /// As the properties say, but no larger than so many bytes; nil: no topic's limit is known.
+        /// As the properties say, but at most this many bytes; nil: no topic's limit is known.
         case shared(maxBytes: Int?)
-        /// Each record by itself: what Kafka says of the batch it says of the record.
+        /// One record per batch, so that Kafka's answer about the batch is about the record.
         case single
     }
 
-    /// A property whose meaning Heliograph relies on.
+    /// A property whose value Heliograph depends on.
     struct Reservation {
-        /// Values that change nothing and are therefore accepted.
+        /// Accepted values, because they change nothing.
         var harmless: Set<String> = []
         /// Completes "…: set by Heliograph: ".
         var reason: String
     }
 
-    /// Set before the operator's properties, which win.
+    /// Set before the operator's properties, which override them.
     static func defaults(for role: Role) -> [(String, String)] {
         switch role {
         case .consumer: connectionDefaults + consumerDefaults
         case .producer: connectionDefaults + producerDefaults
-        // A broker that closes the connection at once is to be heard of.
+        // Report brokers that close a connection at once.
         case .inspector: connectionDefaults + [("log.connection.close", "true")]
         }
     }
 
-    /// Defaults of a consumer that follow from the operator's properties.
+    /// Consumer defaults that depend on the operator's properties.
     ///
-    /// A consumer that reads records larger than the default must also fetch as much at once:
-    /// librdkafka refuses `fetch.max.bytes` below `message.max.bytes`. A short session has ten
-    /// heartbeats, as the default has: one that a closed connection takes along must not be half of
-    /// them. `properties` are those of the role; the last of one name counts.
+    /// A consumer of records larger than the default must also fetch as much at once: librdkafka
+    /// rejects a `fetch.max.bytes` below `message.max.bytes`. A short session gets ten heartbeats
+    /// like the default one, so that the loss of one heartbeat with a closed connection does not
+    /// matter. `properties` are those of the role; the last value of a name counts.
     static func derivedDefaults(
         _ properties: [(String, String)],
         _ role: Role
@@ -62,10 +62,10 @@ extension KafkaConfiguration {
         return derived
     }
 
-    /// Behind the operator's, which these limit.
+    /// Properties that follow the operator's, and limit them.
     ///
-    /// librdkafka measures a batch before it is compressed and with the request around it, so one of
-    /// `batch.size` is never larger to the broker, unless it is a single record.
+    /// librdkafka measures a batch before compression and including the request around it, so a
+    /// batch of `batch.size` is never larger for the broker, unless it is a single record.
     static func batchProperties(
         _ batches: Batches,
         _ properties: [(String, String)]
@@ -84,7 +84,7 @@ extension KafkaConfiguration {
         }
     }
 
-    /// Set last; `reservations` keeps the operator's properties away from them.
+    /// Set last; `reservations` rejects these properties if the operator sets them.
     static func forced(for role: Role) -> [(String, String)] {
         switch role {
         case .consumer:
@@ -101,13 +101,13 @@ extension KafkaConfiguration {
         case .inspector:
             [
                 ("log.queue", "true"), ("allow.auto.create.topics", "false"),
-                // It would ask for acknowledgements that `RightsTrial` must not have.
+                // It requires the `acks` value that `RightsTrial` must not use.
                 ("enable.idempotence", "false"),
             ]
         }
     }
 
-    /// Connections that break are found within seconds and tried again within five.
+    /// Broken connections are detected within seconds, and retried within five seconds.
     private static let connectionDefaults = [
         ("client.id", "heliograph"), ("log.connection.close", "false"),
         ("socket.keepalive.enable", "true"), ("socket.nagle.disable", "true"),
@@ -116,7 +116,7 @@ extension KafkaConfiguration {
         ("metadata.max.age.ms", "180000"), ("topic.metadata.refresh.interval.ms", "60000"),
     ]
 
-    /// The queue holds more than a second of traffic: a full one pauses fetching for 1 s (2.0.2).
+    /// The queue holds more than a second of traffic: when full, 2.0.2 pauses fetching for 1 s.
     private static let consumerDefaults = [
         ("partition.assignment.strategy", "range,roundrobin"),
         ("session.timeout.ms", "30000"), ("heartbeat.interval.ms", "3000"),
@@ -128,7 +128,7 @@ extension KafkaConfiguration {
         ("statistics.interval.ms", "5000"),
     ]
 
-    /// The queue is larger than any in-flight limit, so that a full one is a rare event.
+    /// The queue is larger than any limit in flight, so that it is rarely full.
     private static let producerDefaults = [
         ("linger.ms", "5"), ("batch.size", "131072"), ("batch.num.messages", "10000"),
         ("compression.codec", "lz4"), ("queue.buffering.max.messages", "50000"),
@@ -137,19 +137,19 @@ extension KafkaConfiguration {
         ("statistics.interval.ms", "5000"),
     ]
 
-    /// What is produced in a transaction must be written, or have failed, before it times out.
+    /// A record in a transaction must be written, or have failed, before the transaction times out.
     static func transactionDefaults(timeout milliseconds: Int) -> [(String, String)] {
         ["transaction.timeout.ms", "message.timeout.ms", "socket.timeout.ms"].map {
             ($0, "\(milliseconds)")
         }
     }
 
-    /// How long a producer's transaction may be open, with these properties of the operator.
+    /// How long a producer's transaction may be open, given the operator's properties.
     public static func transactionTimeout(in properties: [String: String]) -> Duration {
         .milliseconds(transactionMilliseconds(Self.properties(properties, for: .producer)))
     }
 
-    /// The last of the properties counts.
+    /// The transaction timeout; the last value counts.
     static func transactionMilliseconds(_ properties: [(String, String)]) -> Int {
         let values = properties.filter { withoutPrefix($0.0) == "transaction.timeout.ms" }
         return values.last.flatMap { Int($0.1) } ?? 15_000
@@ -159,7 +159,7 @@ extension KafkaConfiguration {
     private static let allReports = "every outcome waits for its delivery report"
     private static let configured = "it has its own key in the configuration"
 
-    /// Aliases of one property are together.
+    /// By property name; aliases of one property are adjacent.
     static let reservations: [String: Reservation] = [
         "bootstrap.servers": Reservation(reason: configured),
         "metadata.broker.list": Reservation(reason: configured),
@@ -218,7 +218,7 @@ extension KafkaConfiguration {
 
     private static let callback = Reservation(reason: "it takes a pointer, not text")
 
-    /// A property whose value is never printed.
+    /// Whether the property's value must never be printed.
     static func isSecret(_ property: String) -> Bool {
         property.contains("password") || property.contains("secret")
             || property == "ssl.key.pem" || property == "sasl.oauthbearer.config"

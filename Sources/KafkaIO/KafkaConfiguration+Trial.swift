@@ -1,17 +1,17 @@
 import CRdkafka
 
 extension KafkaConfiguration {
-    /// What librdkafka finds wrong only when it makes a client of the properties.
+    /// The problems that librdkafka finds only when it creates a client.
     ///
-    /// Such as TLS files that cannot be read, a key that does not fit its certificate, or values
-    /// that contradict each other. A client of each role is made and destroyed, without brokers
-    /// and without SASL: they connect to nothing, and no helper for a login runs.
+    /// Examples are TLS files that cannot be read, a key that does not match its certificate, or
+    /// values that contradict each other. Creates and destroys a client of each role, without
+    /// brokers and without SASL: it connects to nothing, and runs no login helper.
     ///
     /// - Parameters:
-    ///   - properties: as the operator wrote them.
-    ///   - transactionalID: of the producer; nil: it writes no transactions.
-    /// - Returns: Each complaint once, without a secret's value; none where a property by itself is
-    ///   wrong, which `problems(in:)` says better.
+    ///   - properties: the properties as the operator wrote them.
+    ///   - transactionalID: the producer's transactional ID; nil: it uses no transactions.
+    /// - Returns: each problem once, without secret values; empty if a single property is invalid,
+    ///   which `problems(in:)` reports better.
     public static func clientProblems(
         in properties: [String: String],
         transactionalID: String? = nil
@@ -41,9 +41,9 @@ extension KafkaConfiguration {
         return texts
     }
 
-    /// What the client would find wrong with its login, or its helper when it runs.
+    /// What is wrong with the login settings, or with the login helper.
     private static func loginProblem(_ properties: [String: String], _ role: Role) -> String? {
-        // To librdkafka an empty text is none, and the two names are one property.
+        // librdkafka treats an empty value as unset, and has two names for this property.
         let own = Self.properties(properties, for: role).map { key, value in
             let name = withoutPrefix(key)
             return (name == "sasl.mechanism" ? "sasl.mechanisms" : name, value)
@@ -55,7 +55,7 @@ extension KafkaConfiguration {
         let mechanism = values["sasl.mechanisms"] ?? "GSSAPI"
         switch mechanism {
         case "GSSAPI":
-            // With 0 librdkafka runs no helper: somebody else keeps the tickets.
+            // With 0 librdkafka runs no helper: something else renews the tickets.
             let helper = ["sasl.kerberos.keytab", "sasl.kerberos.kinit.cmd"]
             guard helper.allSatisfy({ values[$0] == nil }),
                 values["sasl.kerberos.min.time.before.relogin"].flatMap(Int.init) != 0
@@ -74,7 +74,7 @@ extension KafkaConfiguration {
         }
     }
 
-    /// The same without a login, and with TLS where the protocol has it.
+    /// The same properties without SASL, keeping TLS if the protocol uses it.
     private static func withoutSASL(_ properties: [String: String]) -> [String: String] {
         var kept = properties.filter { !withoutPrefix($0.key).contains("sasl.") }
         for (name, value) in kept where withoutPrefix(name) == "security.protocol" {

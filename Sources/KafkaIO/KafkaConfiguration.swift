@@ -1,23 +1,23 @@
 import CRdkafka
 
-/// The properties of one client instance: defaults, then the operator's, then the forced ones.
+/// The properties of one client: defaults, then the operator's, then the forced ones.
 ///
-/// A property may be limited to one role by a prefix, as in `consumer.fetch.wait.max.ms`.
+/// A prefix limits a property to one role, as in `consumer.fetch.wait.max.ms`.
 @safe public struct KafkaConfiguration: ~Copyable {
-    /// One property that cannot be used, and why.
+    /// A property that cannot be used, and why.
     public struct Problem: Hashable, Sendable, CustomStringConvertible {
         public enum Kind: Hashable, Sendable {
-            /// librdkafka, as built here, knows no property of that name.
+            /// This build of librdkafka has no property of this name.
             case unknownProperty
             case badValue
-            /// Heliograph's promises rest on the value it sets itself.
+            /// Heliograph sets the value itself, because its guarantees depend on it.
             case setByHeliograph
         }
 
-        /// As the operator wrote it, with the role before it if there is one.
+        /// As the operator wrote it, including a role prefix.
         public let property: String
         public let kind: Kind
-        /// For people; never repeats a secret.
+        /// A message for people; never contains a secret.
         public let text: String
 
         public var description: String { "\(property): \(text)" }
@@ -87,7 +87,7 @@ import CRdkafka
 
     deinit { if let raw = unsafe raw { unsafe rd_kafka_conf_destroy(raw) } }
 
-    /// Everything that is wrong with an operator's properties, sorted by name.
+    /// All problems in an operator's properties, sorted by name.
     public static func problems(in properties: [String: String]) -> [Problem] {
         let trial = unsafe rd_kafka_conf_new()
         defer { unsafe rd_kafka_conf_destroy(trial) }
@@ -108,12 +108,12 @@ import CRdkafka
         return problems.sorted { ($0.property, $0.text) < ($1.property, $1.text) }
     }
 
-    /// One `name=value` a line; secrets are masked.
+    /// One `name=value` per line, with secrets masked.
     public var description: String {
         settings.map { "\($0.name)=\($0.value)" }.joined(separator: "\n")
     }
 
-    /// How the client connects.
+    /// How the client connects to brokers.
     var security: ConnectionTrouble.Security {
         let values = Dictionary(settings.map { ($0.name, $0.value) }) { $1 }
         let name = values["security.protocol"]?.lowercased() ?? ""
@@ -143,45 +143,46 @@ import CRdkafka
         unsafe rd_kafka_conf_set_events(raw, events | ofTokens)
     }
 
-    /// Has every commit's answer heard, partition by partition.
+    /// Passes the answer of every commit to `answers`, partition by partition.
     mutating func hearCommits(_ answers: CommitAnswers) {
         unsafe answers.listen(to: raw)
         hasInterceptor = true
     }
 
-    /// Has the brokers' addresses noted that connections work to.
+    /// Records the addresses of brokers to which connections succeed.
     mutating func noteWorkingAddresses() {
         unsafe WorkingAddresses.listen(to: raw)
         hasInterceptor = true
     }
 
-    /// Creates the client instance; from here on librdkafka owns the properties.
+    /// Creates the client instance, which takes over the properties.
     consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
         let conf = unsafe raw
         unsafe raw = nil
         var text = [CChar](repeating: 0, count: 512)
-        // SAFETY: rd_kafka_new takes the configuration over only when it succeeds.
+        // SAFETY: rd_kafka_new takes over the configuration only if it succeeds.
         let client = unsafe text.withUnsafeMutableBufferPointer { buffer in
             unsafe rd_kafka_new(type, conf, buffer.baseAddress, buffer.count)
         }
         guard let client = unsafe client else {
             let code = rd_kafka_last_error()
-            // Of an instance that fails 2.0.2 frees the interceptors, and would again.
+            // If creation fails, 2.0.2 has freed the interceptors, and destroying would free them
+            // again.
             if !hasInterceptor { unsafe rd_kafka_conf_destroy(conf) }
             throw KafkaError(code, text: String(nulTerminated: text))
         }
         return unsafe client
     }
 
-    /// librdkafka's handle for a cluster inside this process: it talks to no broker.
+    /// Makes a librdkafka handle for a cluster inside this process; it connects to no broker.
     ///
-    /// Who takes it destroys it.
+    /// The caller destroys it.
     public static func makeHandleWithoutBrokers() throws(KafkaError) -> OpaquePointer {
         let configuration = try KafkaConfiguration(.inspector, bootstrapServers: "")
         return unsafe try configuration.makeClient(RD_KAFKA_PRODUCER)
     }
 
-    /// The last value of each property, in the order of first appearance.
+    /// The last value of each property, in order of first appearance, with secrets masked.
     private static func masked(
         _ wanted: [(String, String)]
     ) -> [(name: String, value: String)] {
@@ -194,7 +195,7 @@ import CRdkafka
         return names.map { ($0, isSecret($0) ? "***" : values[$0] ?? "") }
     }
 
-    /// The properties that concern `role`, as they were written, the prefixed ones last.
+    /// The properties that apply to `role`, as written, with the prefixed ones last.
     static func properties(
         _ properties: [String: String],
         for role: Role
@@ -206,7 +207,7 @@ import CRdkafka
         return (general + own).map { ($0.key, $0.value) }
     }
 
-    /// A property's own name, without the `consumer.`, `producer.` or `inspector.` before it.
+    /// A property's name without a `consumer.`, `producer.` or `inspector.` prefix.
     public static func withoutPrefix(_ key: String) -> String {
         for role in Role.allCases where key.hasPrefix(role.rawValue + ".") {
             return String(key.dropFirst(role.rawValue.count + 1))
@@ -214,7 +215,7 @@ import CRdkafka
         return key
     }
 
-    /// What Heliograph itself has against a property; `key` is what the operator wrote.
+    /// Why Heliograph rejects a property; `key` is the name as the operator wrote it.
     private static func refusal(_ key: String, _ value: String) -> Problem? {
         let name = withoutPrefix(key)
         if let reservation = reservations[name], !reservation.harmless.contains(value) {
@@ -264,7 +265,7 @@ import CRdkafka
             && value.uppercased() == "OAUTHBEARER"
     }
 
-    /// Sets the property without the role before its name.
+    /// Sets a property, without its role prefix.
     private static func assign(
         _ key: String,
         _ value: String,
@@ -290,10 +291,10 @@ import CRdkafka
     }
 }
 
-/// The library that is loaded, which may be newer than the one compiled against.
+/// The librdkafka that is loaded, which may be newer than the one compiled against.
 public enum KafkaLibrary {
     public static var version: String {
-        // SAFETY: a static string (rdkafka.h).
+        // SAFETY: it is a static string (rdkafka.h).
         unsafe String(cString: rd_kafka_version_str())
     }
 
@@ -317,7 +318,7 @@ public enum KafkaLibrary {
 }
 
 extension String {
-    /// Text that C wrote into a buffer.
+    /// Makes a string from text that C wrote into a buffer.
     init(nulTerminated buffer: [CChar]) {
         let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         self = String(decoding: bytes, as: UTF8.self)

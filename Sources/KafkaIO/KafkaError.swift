@@ -18,7 +18,7 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
 
         /// The C name without its prefix, such as `_TRANSPORT` or `NOT_LEADER_FOR_PARTITION`.
         public var name: String {
-            // SAFETY: the text is a static string of the library (rdkafka.h).
+            // SAFETY: the text is a static string in the library (rdkafka.h).
             unsafe String(cString: rd_kafka_err2name(libraryCode))
         }
 
@@ -29,9 +29,9 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// A sentence for people; may name brokers, never a secret.
+    /// A message for people; may name brokers, but never contains a secret.
     public let text: String
-    /// The client instance that raised it can do no more work and must be replaced.
+    /// Whether the client instance is unusable and must be replaced.
     public let isFatal: Bool
 
     public init(code: Code, text: String? = nil, isFatal: Bool = false) {
@@ -51,7 +51,7 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(code, text: text)
     }
 
-    /// Takes over an error object of the library and frees it; nil for no error.
+    /// Takes over and frees an error object of the library; nil if there is none.
     init?(consuming error: OpaquePointer?) {
         guard let error = unsafe error else { return nil }
         defer { unsafe rd_kafka_error_destroy(error) }
@@ -62,24 +62,24 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The same call may succeed later, on this instance or, after a fatal error, on a new one.
+    /// Whether the same call may succeed later; after a fatal error, on a new instance.
     public var isRetryable: Bool { isFatal || Self.retryable.contains(code) }
 
-    /// It is about a connection to a broker, which may be made again.
+    /// Whether the error is about a connection to a broker, which may be reestablished.
     public var isOfConnection: Bool { Self.ofConnection.contains(code) }
 
-    /// It is about one topic or partition; the others may be fine.
+    /// Whether the error is about one topic or partition; others may work.
     public var isOfPartition: Bool { Self.ofPartition.contains(code) }
 
-    /// Kafka accepts nothing of this size, be it a batch or a record.
+    /// Whether Kafka rejects the size of a batch or record.
     public var isOfSize: Bool { code == .messageSizeTooLarge || code == .recordListTooLarge }
 
-    /// It may be the fault of one record, for which Kafka refuses all of its batch.
+    /// Whether one record may be the cause, for which Kafka rejects the whole batch.
     public var mayBeOfRecord: Bool { isOfRecord || Self.ofContents.contains(code) }
 
-    /// Of a record by itself: its topic will not take it as it is, however often.
+    /// Whether the topic permanently rejects this record itself.
     ///
-    /// It is too large, or has no key where the topic is compacted.
+    /// The record is too large, or has no key although the topic is compacted.
     public var isOfRecord: Bool { isOfSize || code == .invalidRecord }
 
     public var name: String { code.name }
@@ -128,7 +128,7 @@ extension KafkaError.Code {
     public static let invalidConfiguration = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
     public static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
     public static let clientUnknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
-    /// The stored or given offset does not exist (`auto.offset.reset=error`).
+    /// The committed or given offset does not exist (`auto.offset.reset=error`).
     public static let offsetOutOfReach = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     public static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     public static let topicAuthorizationFailed = Self(
@@ -139,22 +139,22 @@ extension KafkaError.Code {
     )
     public static let invalidRequiredAcks = Self(RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS)
     public static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-    /// A batch is larger than a segment of the topic's log.
+    /// A batch is larger than a log segment of the topic.
     public static let recordListTooLarge = Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     public static let invalidRecord = Self(RD_KAFKA_RESP_ERR_INVALID_RECORD)
-    /// Another record of the batch was refused; reported by librdkafka 2.8 and later.
+    /// Another record in the batch was rejected; reported by librdkafka 2.8 and later.
     public static let invalidDifferentRecord = Self(rawValue: -138)
-    /// The clocks of this machine and of the broker are far apart.
+    /// The clocks of this machine and of the broker are too far apart.
     public static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
     public static let policyViolation = Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION)
     public static let unsupportedForMessageFormat = Self(
         RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT
     )
-    /// The transactional producer was replaced by one with the same `transactional.id`.
+    /// A producer with the same `transactional.id` replaced this one.
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
     public static let producerFenced = Self(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
     public static let invalidProducerEpoch = Self(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
-    /// An open transaction has offsets of the partition in it (KIP-447).
+    /// An open transaction contains offsets of the partition (KIP-447).
     public static let unstableOffsetCommit = Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
     public static let illegalGeneration = Self(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
     public static let outOfOrderSequence = Self(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -173,7 +173,7 @@ extension KafkaError.Code {
     )
     public static let rebalanceInProgress = Self(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
     public static let unknownMember = Self(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
-    /// Another member has taken over this one's `group.instance.id` (KIP-345).
+    /// Another member uses the same `group.instance.id` (KIP-345).
     public static let fencedInstance = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
     public static let offsetMetadataTooLarge = Self(RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE)
     public static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)

@@ -1,14 +1,15 @@
-/// A client's trouble, once it has lasted.
+/// A client error that has lasted for a while.
 ///
-/// A connection that breaks is made again within seconds, which is nobody's business.
+/// A broken connection is normally reestablished within seconds, and not worth reporting.
 public struct LastingTrouble {
-    /// What is worth reporting.
+    /// An error that lasts this long is reported.
     public static let toTell = Duration.seconds(5)
-    /// What a command ends for.
+    /// An error that lasts this long ends a command.
     public static let toEnd = Duration.seconds(15)
 
-    /// The client tries again within 5 s, and gives a try up after 10: what is not said again within
-    /// that time is over.
+    /// After this long without a repeated error, the trouble is over.
+    ///
+    /// The client retries within 5 s, and gives up an attempt after 10 s.
     private static let silence = Duration.seconds(20)
 
     private var error: KafkaError?
@@ -19,7 +20,7 @@ public struct LastingTrouble {
 
     public mutating func failed(_ error: KafkaError, at now: ContinuousClock.Instant) {
         if let latest, now - latest > Self.silence { worked() }
-        // "1/1 brokers are down" says less than what came before it.
+        // "1/1 brokers are down" is less specific than the error before it.
         if error.code != .allBrokersDown || self.error == nil { self.error = error }
         since = since ?? now
         latest = now
@@ -31,7 +32,7 @@ public struct LastingTrouble {
         latest = nil
     }
 
-    /// The latest of a trouble that began this long ago.
+    /// The latest error, if errors have lasted for at least `duration`.
     public func error(lasting duration: Duration, at now: ContinuousClock.Instant) -> KafkaError? {
         guard let since, let latest, now - since >= duration, now - latest <= Self.silence else {
             return nil

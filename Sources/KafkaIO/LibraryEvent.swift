@@ -1,9 +1,9 @@
 import CRdkafka
 import Vocabulary
 
-/// One event popped from a queue of the library, freed with its owner.
+/// An event taken from a librdkafka queue; freed with this value.
 ///
-/// Everything in it dies with it (rdkafka.h, `rd_kafka_event_destroy`).
+/// Everything that it contains is freed with it (rdkafka.h, `rd_kafka_event_destroy`).
 @safe struct LibraryEvent: ~Copyable {
     private let raw: OpaquePointer
 
@@ -18,22 +18,22 @@ import Vocabulary
 
     var errorCode: rd_kafka_resp_err_t { unsafe rd_kafka_event_error(raw) }
 
-    /// What the event failed with; nil after success.
+    /// The event's error; nil after success.
     var error: KafkaError? {
         let code = errorCode
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
-        // SAFETY: the text lives as long as the event; it is copied at once.
+        // SAFETY: the text lives as long as the event, and is copied at once.
         let text = unsafe String(cString: rd_kafka_event_error_string(raw))
         return KafkaError(
             code: KafkaError.Code(code),
             text: text,
-            // Of other events 2.0.2 reads the flag from memory that means something else.
+            // For other event types, 2.0.2 reads this flag from memory with another meaning.
             isFatal: unsafe type == RD_KAFKA_EVENT_ERROR
                 && rd_kafka_event_error_is_fatal(raw) != 0
         )
     }
 
-    /// The one message of a `FETCH` event (rdkafka.h, `rd_kafka_event_message_next`), else nil.
+    /// The single message of a `FETCH` event (rdkafka.h, `rd_kafka_event_message_next`), else nil.
     ///
     /// Valid until the event is freed.
     var fetchedMessage: UnsafePointer<rd_kafka_message_t>? {
@@ -46,7 +46,7 @@ import Vocabulary
         unsafe rd_kafka_event_message_next(raw)
     }
 
-    /// The partition that an `ERROR` is about, and the offset, if it is about one.
+    /// The partition, and the offset if known, of an `ERROR` event about a partition.
     var place: (partition: TopicPartition, offset: Offset?)? {
         guard let pointer = unsafe rd_kafka_event_topic_partition(raw) else { return nil }
         // SAFETY: the caller owns this copy (rdkafka.h); it is read, then freed.
@@ -80,7 +80,7 @@ import Vocabulary
         )
     }
 
-    /// The answer to `CreateTopics`: each topic's error.
+    /// The answer to `CreateTopics`: each topic's error, or nil.
     var createdTopics: [(name: String, error: KafkaError?)] {
         var count = 0
         guard let result = unsafe rd_kafka_event_CreateTopics_result(raw),
@@ -97,7 +97,7 @@ import Vocabulary
         }
     }
 
-    /// The answer to `DescribeConfigs`: each topic's error, or its settings.
+    /// The answer to `DescribeConfigs`: each topic's settings, or its error.
     var topicSettings: [(name: String, settings: Result<[String: String], KafkaError>)] {
         var count = 0
         guard let result = unsafe rd_kafka_event_DescribeConfigs_result(raw),
@@ -127,7 +127,7 @@ import Vocabulary
         for index in 0..<count {
             guard let entry = unsafe entries[index],
                 let name = unsafe rd_kafka_ConfigEntry_name(entry),
-                // Null for what is secret.
+                // Null for sensitive settings.
                 let value = unsafe rd_kafka_ConfigEntry_value(entry)
             else { continue }
             unsafe settings[String(cString: name)] = unsafe String(cString: value)
@@ -136,11 +136,11 @@ import Vocabulary
     }
 }
 
-/// A line that librdkafka would have written to standard error.
+/// A log line of librdkafka.
 public struct KafkaLogLine: Hashable, Sendable {
-    /// As in syslog (RFC 5424, 6.2.1): 0 emergency to 7 debug.
+    /// The syslog severity (RFC 5424, 6.2.1): 0 emergency to 7 debug.
     public let level: Int32
-    /// librdkafka's own word for the place, such as `FAIL` or `REBALANCE`.
+    /// librdkafka's name for the source, such as `FAIL` or `REBALANCE`.
     public let facility: String
     public let text: String
 
@@ -150,7 +150,7 @@ public struct KafkaLogLine: Hashable, Sendable {
         self.text = text
     }
 
-    /// Of a line that `hg_tell_certificate_error` wrote: the number of OpenSSL's x509_vfy.h.
+    /// The OpenSSL error number (x509_vfy.h) in a line written by `hg_tell_certificate_error`.
     var certificateError: Int? {
         guard facility == "SSLCERTVRFY", let mark = text.firstRange(of: "X.509 error ") else {
             return nil

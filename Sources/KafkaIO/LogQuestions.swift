@@ -1,16 +1,16 @@
 public import Vocabulary
 
-/// Which partitions' leaders are to be asked what their log holds, and when.
+/// Which partitions' leaders to ask for the extent of their log, and when.
 ///
-/// What is not answered is asked again, with growing delays; reading is paused meanwhile.
+/// Unanswered requests are repeated with growing delays; reading is paused meanwhile.
 public struct LogQuestions: Hashable, Sendable {
     public struct Question: Hashable, Sendable {
-        /// The offset that Kafka does not have.
+        /// The missing offset.
         public let offset: Offset
-        /// The oldest one, as last known before that.
+        /// The last known start offset before that.
         public let oldestBefore: Int64?
         fileprivate(set) var failures = 0
-        /// Nil: the leader is being asked.
+        /// Nil: a request is in progress.
         fileprivate var dueAt: Instant?
     }
 
@@ -22,7 +22,7 @@ public struct LogQuestions: Hashable, Sendable {
 
     // MARK: Inputs
 
-    /// Does nothing for a partition that is requested already.
+    /// Schedules a request; does nothing if the partition has one already.
     public mutating func ask(
         _ partition: PartitionID,
         missing offset: Offset,
@@ -33,19 +33,19 @@ public struct LogQuestions: Hashable, Sendable {
         questions[partition] = Question(offset: offset, oldestBefore: oldestBefore, dueAt: now)
     }
 
-    /// The partitions whose leaders are to be asked now; `answered` or `failed` follows for each.
+    /// The partitions whose leaders to ask now; answer each with `answered` or `failed`.
     public mutating func takeDue(now: Instant) -> [PartitionID] {
         let due = questions.filter { $0.value.dueAt.map { $0 <= now } ?? false }.keys.sorted()
         for partition in due { questions[partition]?.dueAt = nil }
         return due
     }
 
-    /// - Returns: nil if nobody asked.
+    /// - Returns: nil if there was no request.
     public mutating func answered(_ partition: PartitionID) -> Question? {
         questions.removeValue(forKey: partition)
     }
 
-    /// - Returns: false if nobody asked.
+    /// - Returns: false if there was no request.
     public mutating func failed(_ partition: PartitionID, now: Instant) -> Bool {
         guard var question = questions[partition] else { return false }
         question.failures += 1
@@ -54,12 +54,12 @@ public struct LogQuestions: Hashable, Sendable {
         return true
     }
 
-    /// The assignment has ended, and nothing of it is to be read.
+    /// The assignment has ended; drops all requests.
     public mutating func assignmentEnded() { questions = [:] }
 
     // MARK: Queries
 
-    /// Those whose leaders did not answer.
+    /// The partitions whose leaders have not answered.
     public var unanswered: [PartitionID] {
         questions.filter { $0.value.failures > 0 }.keys.sorted()
     }

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// What an answer of the library says of one partition, copied out.
+/// The part of a librdkafka answer that concerns one partition, copied.
 public struct PartitionAnswer: Hashable, Sendable {
     public var partition: TopicPartition
     /// An offset, or one of `RD_KAFKA_OFFSET_…`, all negative.
@@ -22,10 +22,10 @@ public struct PartitionAnswer: Hashable, Sendable {
 }
 
 extension PartitionAnswer {
-    /// The group's offset, as its coordinator says.
+    /// The group's committed offset, as reported by the coordinator.
     ///
-    /// Nil: nothing was ever committed, or it has expired. Next to an error the offset says
-    /// nothing.
+    /// Nil: nothing was ever committed, or it has expired. If there is an error, the offset is
+    /// meaningless.
     public var committed: Result<CommittedPosition?, KafkaError> {
         if let error { return .failure(error) }
         guard offset >= 0 else { return .success(nil) }
@@ -34,11 +34,11 @@ extension PartitionAnswer {
 }
 
 extension CommitResult {
-    /// One for each partition whose commit was requested; `table` has their names.
+    /// One result for each partition in the commit request; `table` contains their names.
     ///
-    /// An error of the whole request goes to each partition that has none of its own. But the library
-    /// also reports a request as failed with the error of its last partition: that copy says nothing
-    /// about the others.
+    /// An error of the whole request applies to each partition without an error of its own. The
+    /// exception: librdkafka also reports the error of the last partition as that of the whole
+    /// request, and this copy says nothing about the other partitions.
     public static func results(
         of asked: [PartitionID],
         in table: PartitionTable,

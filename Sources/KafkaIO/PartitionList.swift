@@ -2,9 +2,9 @@ import CRdkafka
 import Glibc
 import Vocabulary
 
-/// A list of partitions with offsets, as the library takes them.
+/// A list of partitions with offsets, in librdkafka's form.
 ///
-/// A list that is never freed makes `rd_kafka_destroy` hang (it may hold partition references).
+/// Lists must be freed: they may hold partition references, which make `rd_kafka_destroy` hang.
 @safe struct PartitionList: ~Copyable {
     let raw: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 

@@ -1,9 +1,9 @@
 public import Vocabulary
 
-/// When and where reading of a failed partition continues.
+/// When, and from which position, to continue reading failed partitions.
 ///
-/// Several at once, and never soon after one another: a restart replaces the whole assignment, and
-/// librdkafka 2.0.2 aborts the process when it is told to stop a partition that is stopping already
+/// Several restarts are combined, and kept apart in time: a restart replaces the whole assignment,
+/// and librdkafka 2.0.2 aborts the process if a partition is stopped while it is already stopping
 /// (`rktp_started`). When retention overtakes a group, all its partitions fail within milliseconds.
 public struct PartitionRestarts: Hashable, Sendable {
     private struct Restart: Hashable {
@@ -11,29 +11,29 @@ public struct PartitionRestarts: Hashable, Sendable {
         var dueAt: Instant
     }
 
-    /// A partition that was restarted, and has delivered nothing since.
+    /// A partition that was restarted, and has delivered no record since.
     private struct Relapse: Hashable {
         var position: StartPosition
         var count: Int
     }
 
-    /// How long to wait for others, and for the library's last command to take effect.
+    /// How long to wait for other failures, and for the library's last command to take effect.
     private static let settling = Duration.milliseconds(250)
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(60))
 
     private var restarts: [PartitionID: Restart] = [:]
     private var relapses: [PartitionID: Relapse] = [:]
-    /// Until then the last restart is in progress, and the assignment must not be touched.
+    /// When the last restart is complete; before that, the assignment must not be changed.
     public private(set) var settledAt = Instant(nanoseconds: .min)
 
     public init() {}
 
     // MARK: Inputs
 
-    /// A partition failed, and must be read again from that position.
+    /// A partition failed, and must be read again from this position.
     ///
-    /// At once, but with growing delays if it makes no progress: 2.0.2 fails so at a damaged batch,
-    /// for as long as that is damaged.
+    /// The first restart is immediate; without progress, the delay grows. 2.0.2 keeps failing like
+    /// this at a corrupted batch.
     public mutating func failed(
         _ partition: PartitionID,
         readOnFrom position: StartPosition,
@@ -46,20 +46,20 @@ public struct PartitionRestarts: Hashable, Sendable {
         restarts[partition] = Restart(position: position, dueAt: now + wait)
     }
 
-    /// A record of the partition arrived: it can be read.
+    /// A record of the partition arrived, so it is readable.
     public mutating func recordArrived(_ partition: PartitionID) { relapses[partition] = nil }
 
-    /// The restarts that are due, all in one; the caller carries them out.
+    /// The restarts that are due, combined; the caller must carry them out.
     public mutating func takeDue(now: Instant) -> [PartitionID: StartPosition] {
         guard let next = nextDeadline, next <= now else { return [:] }
-        // What is due in a moment comes with it.
+        // Include those that are due shortly.
         let due = restarts.filter { $0.value.dueAt <= now + Self.settling }
         for partition in due.keys { restarts[partition] = nil }
         settledAt = now + Self.settling
         return due.mapValues(\.position)
     }
 
-    /// The assignment has ended, and nothing of it is to be read.
+    /// The assignment has ended; drops all restarts.
     public mutating func assignmentEnded() {
         restarts = [:]
         relapses = [:]
@@ -67,15 +67,15 @@ public struct PartitionRestarts: Hashable, Sendable {
 
     // MARK: Queries
 
-    /// Whether a record that arrives is of interest.
+    /// Whether `recordArrived` must be called.
     public var hasRelapses: Bool { !relapses.isEmpty }
 
-    /// Partitions that failed more than once without progress.
+    /// Partitions that failed more than once without making progress.
     public var stuck: [PartitionID] {
         relapses.filter { $0.value.count > 0 }.keys.sorted()
     }
 
-    /// When something is to be done; what is owed to the group waits until all is settled.
+    /// When a restart is due; not before the last one is complete.
     public var nextDeadline: Instant? {
         restarts.values.map(\.dueAt).min().map { max($0, settledAt) }
     }

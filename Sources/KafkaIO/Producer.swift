@@ -1,20 +1,21 @@
 import CRdkafka
 public import Vocabulary
 
-/// Why a record was refused.
+/// Why a record could not be queued.
 public enum ProduceError: Error, Hashable, Sendable {
-    /// Keep the record and try again after `poll`.
+    /// The queue is full: keep the record, and try again after `poll`.
     case queueFull
-    /// This instance will never accept this record.
+    /// This producer will never accept this record.
     case refused(KafkaError)
 }
 
-/// What happened to a producer, in the past tense.
+/// An event of a producer.
 public enum ProducerEvent: Hashable, Sendable {
-    /// The record with this tag is written to all in-sync replicas, or is not: then the error
-    /// says whether to produce it again.
+    /// All in-sync replicas have the record with this tag; with an error, they may not.
+    ///
+    /// The error says whether to produce it again.
     case deliveryReported(tag: UInt64, KafkaError?)
-    /// Informational unless `isFatal`; then the producer is to be replaced.
+    /// Informational, unless `isFatal`; then the producer must be replaced.
     case failed(KafkaError)
     /// librdkafka's statistics as JSON text, if `statistics.interval.ms` is set.
     case statistics([UInt8])
@@ -23,19 +24,19 @@ public enum ProducerEvent: Hashable, Sendable {
 
 /// An idempotent producer with `acks=all`.
 ///
-/// Belongs to one thread; no call waits. It can be thrown away at any time (`abandon`): who
-/// produces keeps each record until its delivery report, so nothing in here is needed.
+/// Belongs to one thread; no call blocks. It can be discarded at any time (`abandon`): callers keep
+/// each record until its delivery report, so nothing in the producer is needed.
 public final class Producer {
     let client: ClientHandle
-    /// Records whose delivery report has not come.
+    /// The number of records without a delivery report.
     public private(set) var outstanding = 0
     private var isAbandoned = false
 
     /// Starts the client, which connects in the background.
     ///
-    /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. With a
-    /// `transactionalID`, which no other live producer may have, records are taken in transactions
-    /// only (`transactionCalls`). Throws what is wrong with the properties.
+    /// `wakeup` is a non-blocking eventfd, signalled when there is something to poll. With a
+    /// `transactionalID`, which no other live producer may use, records are accepted only in
+    /// transactions (`transactionCalls`). Throws if a property is invalid.
     public init(
         bootstrapServers: String,
         properties: [String: String],
@@ -60,10 +61,10 @@ public final class Producer {
         )
     }
 
-    /// Queues a copy of the record; `deliveryReported` with the tag answers.
+    /// Queues a copy of the record; a `deliveryReported` with the tag answers.
     ///
-    /// The key decides the partition, and nil spreads records; a nil value is a tombstone. `tag`
-    /// is the caller's own number for the record.
+    /// The key selects the partition; records without a key are spread. A nil value is a tombstone.
+    /// `tag` is the caller's number for the record.
     public func produce(
         topic: KafkaTopic,
         key: [UInt8]?,
@@ -75,7 +76,7 @@ public final class Producer {
         try produce(topic: topic, key: key, value: value, headers: list, tag: tag)
     }
 
-    /// The same, with headers that the library has already; they are gone in any case.
+    /// Queues a record with headers in the library's form, which are consumed in any case.
     public func produce(
         topic: KafkaTopic,
         key: [UInt8]?,
@@ -93,7 +94,7 @@ public final class Producer {
             unsafe send(to: handle, key: key, value: value, headers: list, tag: tag)
         }
         guard let error = unsafe KafkaError(consuming: error) else {
-            // SAFETY: the library takes the headers over only when it takes the record.
+            // SAFETY: the library takes over the headers only if it accepts the record.
             headers?.giveUp()
             outstanding += 1
             return
@@ -101,9 +102,9 @@ public final class Producer {
         throw error.code == .queueFull ? .queueFull : .refused(client.fatalError ?? error)
     }
 
-    /// Appends what has happened, about `budget` events: reports come in batches, never split.
+    /// Appends about `budget` events; delivery reports come in batches, which are not split.
     ///
-    /// - Returns: true if there may be more; the eventfd is rung for it.
+    /// - Returns: true if there may be more; the eventfd is signalled then.
     public func poll(budget: Int, into events: inout [ProducerEvent]) -> Bool {
         guard !isAbandoned else { return false }
         let limit = events.count + budget
@@ -115,15 +116,15 @@ public final class Producer {
         return true
     }
 
-    /// Discards the producer: no report follows, and what it holds may or may not be written.
+    /// Discards the producer: no report follows, and queued records may or may not be written.
     ///
-    /// The library's own threads end on a thread aside, however long that takes.
+    /// The library's threads are ended on another thread, which may take long.
     public func abandon() {
         isAbandoned = true
         client.destroyAside()
     }
 
-    /// Makes the library simulate a fatal error, as its own tests do.
+    /// Makes the library simulate a fatal error, using its own test function.
     public func injectFatalError(_ code: KafkaError.Code, reason: String) {
         unsafe rd_kafka_test_fatal_error(client.raw, code.libraryCode, reason)
     }
@@ -146,7 +147,7 @@ public final class Producer {
         }
     }
 
-    /// - Returns: the library's error object, or nil.
+    /// - Returns: the library's error object; nil: success.
     private func send(
         to topic: OpaquePointer,
         key: UnsafeRawBufferPointer?,
@@ -172,15 +173,15 @@ public final class Producer {
             guard let headers = unsafe headers else {
                 return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 5)
             }
-            // One list, never single headers: those are freed twice on an error.
+            // One list, never single headers: the library frees those twice if there is an error.
             unsafe arguments[5].vtype = RD_KAFKA_VTYPE_HEADERS
             unsafe arguments[5].u.headers = headers
             return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 6)
         }
     }
 
-    /// Gives access to both arrays; nil stays null, and an empty array has an address, as C wants
-    /// it.
+    /// Passes both arrays to `body`; nil becomes null, and an empty array has a non-null address,
+    /// which C requires.
     private static func withMemory<R>(
         _ first: [UInt8]?,
         _ second: [UInt8]?,
@@ -204,13 +205,13 @@ public final class Producer {
     }
 }
 
-/// Headers of a record that is to be produced, in the library's own form.
+/// A record's headers in librdkafka's form.
 ///
-/// They can be put there one by one, from wherever they are.
+/// Headers can be added one by one, without building an array first.
 @safe public struct HeaderList: ~Copyable {
     let raw: OpaquePointer?
 
-    /// Makes an empty list; more than `capacity` headers cost an allocation.
+    /// Makes an empty list; adding more than `capacity` headers allocates.
     public init(capacity: Int) {
         unsafe raw = rd_kafka_headers_new(capacity)
     }
@@ -235,16 +236,16 @@ public final class Producer {
     /// Appends a copy of a header; its value is not null.
     public func add(_ name: String, _ value: Span<UInt8>) {
         unsafe value.withUnsafeBytes { value in
-            // Of nothing, any address but null will do.
+            // For an empty value, any non-null address will do.
             let start = unsafe value.baseAddress ?? UnsafeRawPointer(raw)
             unsafe append(name.utf8.span, start, value.count)
         }
     }
 
-    /// Leaves the list to the library, which has taken a record with it.
+    /// Gives up ownership to the library, which accepted a record with this list.
     consuming func giveUp() { discard self }
 
-    /// The library takes the name by its length: a C string would be a copy for its last byte.
+    /// Appends a header; the name is passed by length, because a C string would require a copy.
     private func append(_ name: Span<UInt8>, _ value: UnsafeRawPointer?, _ byteCount: Int) {
         unsafe name.withUnsafeBytes { name in
             _ = unsafe rd_kafka_header_add(

@@ -3,19 +3,18 @@ import CRdkafka
 import Synchronization
 import Vocabulary
 
-/// Asks Kafka what a consumer wants to know, each time on a thread of its own.
+/// Sends a consumer's requests to Kafka, each on a thread of its own.
 ///
-/// `rd_kafka_committed` waits, but it asks the coordinator that the consumer itself talks to, and has
-/// the library look for another one when that refuses. The call that does not wait,
-/// `rd_kafka_ListConsumerGroupOffsets`, has a memory of its own: 2.0.2 asks a broker that is no
-/// longer the coordinator again and again, for as long as it is asked.
+/// `rd_kafka_committed` blocks, but it uses the consumer's own coordinator, and makes the library
+/// find a new one if that rejects the request. The non-blocking `rd_kafka_ListConsumerGroupOffsets`
+/// caches the coordinator by itself: 2.0.2 keeps asking a broker that is no longer the coordinator.
 ///
-/// Safe to share: the instance may be called from any thread, and the state is locked.
+/// Safe to share: librdkafka allows calls from any thread, and the state is behind a lock.
 @safe final class Questions: @unchecked Sendable {
     enum Question: Sendable {
-        /// The group's stored offsets.
+        /// The group's committed offsets.
         case committed([TopicPartition])
-        /// The oldest offset of each log, and the next one to be written.
+        /// The start and end offsets of each log.
         case extents([TopicPartition])
     }
 
@@ -26,12 +25,12 @@ import Vocabulary
 
     private struct State {
         var answers: [(number: UInt, answer: Answer)] = []
-        /// Rung for each answer; nil: its owner does not listen any more.
+        /// Signalled for each answer; nil: the owner no longer listens.
         var wakeup: Int32?
     }
 
     private let client: OpaquePointer
-    /// The calls that the instance must outlive.
+    /// The calls in progress, which the instance must outlive.
     private let calls: CallsUnderWay
     private let state: Mutex<State>
 
@@ -41,7 +40,7 @@ import Vocabulary
         state = Mutex(State(wakeup: wakeup))
     }
 
-    /// Asks; the answer has that number.
+    /// Sends a request; its answer carries `number`.
     func ask(_ question: Question, number: UInt, timeout: Duration = .seconds(10)) {
         calls.begin()
         let hasStarted = DetachedThread.start { [self] in
@@ -65,7 +64,7 @@ import Vocabulary
         }
     }
 
-    /// Stops ringing: the descriptor's number may be reused.
+    /// Stops signalling: the descriptor's number may be reused.
     func unhook() {
         state.withLock { $0.wakeup = nil }
     }
@@ -92,7 +91,7 @@ import Vocabulary
         return .success(unsafe PartitionList.elements(of: list.raw))
     }
 
-    /// Waits for both answers: all partitions of a leader are one request.
+    /// Waits for both answers; all partitions of one leader share a request.
     private func extents(
         of partitions: [TopicPartition],
         _ timeout: Duration
@@ -103,15 +102,17 @@ import Vocabulary
             let extent = Result { () throws(KafkaError) in
                 let low = try oldest.get()[partition, default: .failure(Self.unanswered)].get()
                 let high = try next.get()[partition, default: .failure(Self.unanswered)].get()
-                // Retention may come between the two.
+                // Retention may move the start in between.
                 return low..<max(low, high)
             }
             return (partition, extent)
         }
     }
 
-    /// `rd_kafka_query_watermark_offsets` asks in the same way, but of one partition only, and waits
-    /// for as long as its request lives (2.0.2).
+    /// Requests one offset per partition, and waits for the answer.
+    ///
+    /// `rd_kafka_query_watermark_offsets` uses the same request, but for one partition only, and
+    /// blocks as long as its request lives (2.0.2).
     private func offsets(
         of partitions: [TopicPartition],
         at place: Int64,

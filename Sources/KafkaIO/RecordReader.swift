@@ -5,11 +5,11 @@ import Vocabulary
 /// Copies fetched messages out of the library's buffers.
 struct RecordReader {
     private(set) var partitions = PartitionTable()
-    /// What the pointers of the current assignment stand for.
+    /// The partitions that message pointers of the current assignment stand for.
     private var known: [Source: PartitionID] = [:]
     private var lastSource = Source(topic: 0, partition: -1)
     private var lastID = PartitionID(index: 0)
-    /// The partition of the last record, if that was its first one since `forgetHandles`.
+    /// The partition of the last record, if it was the first since `forgetHandles`.
     private var begun: PartitionID?
 
     /// A topic handle of the library, by address, and a partition of it.
@@ -22,25 +22,25 @@ struct RecordReader {
         partitions.intern(partition)
     }
 
-    /// To be called at each rebalance: a handle's address may come to mean another topic.
+    /// Forgets topic handles; call it at each rebalance, because an address may be reused.
     mutating func forgetHandles() {
         known.removeAll(keepingCapacity: true)
         lastSource = Source(topic: 0, partition: -1)
     }
 
-    /// The partition whose first record has just been read; nil when asked again.
+    /// The partition whose first record was just read; nil on the next call.
     mutating func takeBegun() -> PartitionID? { begun.take() }
 
-    /// About what stands between two values of a batch: the next one's lengths and key.
+    /// Roughly the distance between two values in a batch: the next record's lengths and key.
     private static let gap = 64
-    /// Of a longer one the CPU foresees the rest.
+    /// The CPU prefetches the rest of a longer value by itself.
     private static let maxByteCountAhead = 512
 
     mutating func record(from message: UnsafePointer<rd_kafka_message_t>) -> Record {
         let fields = unsafe message.pointee
         if let payload = unsafe fields.payload {
-            // The next one is behind it mostly, as the library's thread has left it. SAFETY: the
-            // address is not read; behind the last one it is nobody's.
+            // The next record usually follows in memory, as the library's thread left it. SAFETY:
+            // the address is not read, and may be past the end of the batch.
             let byteCount = unsafe min(fields.len, Self.maxByteCountAhead)
             unsafe hg_prefetch(payload + fields.len + Self.gap, byteCount)
         }
@@ -86,7 +86,7 @@ struct RecordReader {
         return id
     }
 
-    /// The value, and the key behind it; of what is null there are no bytes.
+    /// The value, followed by the key; a null one contributes no bytes.
     private static func bytes(
         _ value: UnsafeRawPointer?,
         _ valueByteCount: Int,
@@ -96,7 +96,7 @@ struct RecordReader {
         let byteCount = valueByteCount + keyByteCount
         return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, count in
             guard let start = UnsafeMutableRawPointer(room.baseAddress) else { return }
-            // SAFETY: the room is for both, and each has as many bytes as the message says.
+            // SAFETY: the buffer has room for both, and each has as many bytes as the message says.
             if let value = unsafe value {
                 unsafe start.copyMemory(from: value, byteCount: valueByteCount)
             }
@@ -107,7 +107,7 @@ struct RecordReader {
         }
     }
 
-    /// Null is nil; nothing is an empty array.
+    /// A null pointer becomes nil, an empty value an empty array.
     private static func bytes(_ start: UnsafeRawPointer?, _ count: Int) -> [UInt8]? {
         guard let start = unsafe start else { return nil }
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
@@ -125,7 +125,7 @@ struct RecordReader {
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?
         var count = 0
-        // SAFETY: names and values live as long as the message; they are copied at once.
+        // SAFETY: names and values live as long as the message, and are copied at once.
         while unsafe rd_kafka_header_get_all(list, headers.count, &name, &value, &count)
             == RD_KAFKA_RESP_ERR_NO_ERROR, let text = unsafe name
         {

@@ -10,7 +10,7 @@ struct ResumeCheck {
     enum Verdict: Equatable {
         /// The record stands before the position.
         case skip
-        /// The check is over, as far as it was possible.
+        /// The check is complete, or it was impossible; deliver the record.
         case deliver
         /// All is as it was: the partition is to be read from its start.
         case intact

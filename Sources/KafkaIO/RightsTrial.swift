@@ -1,11 +1,11 @@
 import CRdkafka
 public import Vocabulary
 
-/// Tries out what the service's principal may do in the cluster, and changes nothing there.
+/// Tests the permissions of the service's principal without changing anything in the cluster.
 ///
-/// librdkafka 2.0.2 cannot ask a broker for a principal's rights (KIP-430). So each is used for
-/// something that the broker refuses for another reason once it has found the right: Kafka looks at
-/// rights first. Every call waits, up to its deadline: never on a loop's thread.
+/// librdkafka 2.0.2 cannot query a principal's permissions (KIP-430). Each test therefore sends a
+/// request that the broker rejects for another reason: Kafka checks permissions first. Every call
+/// blocks up to its deadline, so never call one on a loop's thread.
 public struct RightsTrial {
     private let bootstrapServers: String
     private let properties: [String: String]
@@ -17,9 +17,9 @@ public struct RightsTrial {
         self.deadline = deadline
     }
 
-    /// Reads at the end of a partition of each leader: Read and Describe on the topics.
+    /// Reads at the end of one partition per leader: tests Read and Describe on the topics.
     ///
-    /// - Returns: What failed, by topic.
+    /// - Returns: The errors, by topic.
     public func read(
         _ topics: [KafkaTopic: TopicLayout]
     ) throws(KafkaError) -> [KafkaTopic: KafkaError] {
@@ -35,7 +35,7 @@ public struct RightsTrial {
         let code = unsafe rd_kafka_assign(client.raw, list.raw)
         if let error = KafkaError(unlessSuccess: code) { throw error }
         trial.wait(for: client, deadline) { event, trial in
-            // A record is as good an answer as the end.
+            // A record proves as much as the end of the partition.
             if let message = unsafe event.fetchedMessage {
                 trial.answered(unsafe Self.place(of: message), nil)
             } else if let place = event.place?.partition {
@@ -46,13 +46,14 @@ public struct RightsTrial {
         return trial.failures
     }
 
-    /// Offers a partition of each leader an empty record with a number of acknowledgements that there
-    /// is not: Write and Describe on the topics.
+    /// Sends one partition per leader an empty record with an invalid `acks` value.
+    ///
+    /// Tests Write and Describe on the topics.
     ///
     /// Kafka answers `INVALID_REQUIRED_ACKS` and stores nothing (`ReplicaManager.appendRecords`); a
-    /// broker that does not look at the number stores a tombstone.
+    /// broker that does not check the value stores a tombstone.
     ///
-    /// - Returns: What failed, by topic.
+    /// - Returns: The errors, by topic.
     public func write(
         _ topics: [KafkaTopic: TopicLayout]
     ) throws(KafkaError) -> [KafkaTopic: KafkaError] {
@@ -76,7 +77,7 @@ public struct RightsTrial {
             guard event.type == RD_KAFKA_EVENT_DR else { return }
             while let message = unsafe event.nextMessage() {
                 let error = unsafe KafkaError(unlessSuccess: message.pointee.err)
-                // No answer of a broker: what the connection said tells more.
+                // No broker answered; the connection's error is more specific.
                 if error?.code == .messageTimedOut { continue }
                 let isRefused = error?.code == .invalidRequiredAcks
                 trial.answered(unsafe Self.place(of: message), isRefused ? nil : error)
@@ -85,9 +86,10 @@ public struct RightsTrial {
         return trial.failures
     }
 
-    /// Commits an offset of a partition that there is not: Read on the group.
+    /// Commits an offset of a partition that does not exist: tests Read on the group.
     ///
-    /// Kafka looks at the group's right before it looks for the partition, and stores nothing.
+    /// Kafka checks the permission on the group before it looks for the partition, and stores
+    /// nothing.
     public func commit(in group: String, of topic: KafkaTopic) throws(KafkaError) {
         let configuration = try KafkaConfiguration(
             .consumer,
@@ -117,16 +119,16 @@ public struct RightsTrial {
                 continue
             }
             if error.code == .groupAuthorizationFailed { throw error }
-            // The coordinator has spoken, if only of the partition.
+            // The coordinator answered, even if only about the partition.
             if event.type == RD_KAFKA_EVENT_OFFSET_COMMIT, !error.isRetryable { return }
             if error.code != .allBrokersDown { last = error }
         }
         throw last
     }
 
-    /// Opens a producer's transactions: Write and Describe on the transactional ID.
+    /// Initialises a transactional producer: tests Write and Describe on the transactional ID.
     ///
-    /// Whoever uses that ID is shut out, so it must be one of its own.
+    /// This fences any other producer with that ID, so the ID must be used for nothing else.
     public func openTransactions(_ transactionalID: String) throws(KafkaError) {
         let configuration = try KafkaConfiguration(
             .producer,
@@ -149,7 +151,7 @@ public struct RightsTrial {
     }
 
     private func offer(to place: TopicPartition, by client: ClientHandle) -> KafkaError? {
-        // SAFETY: `rd_kafka_topic_new` takes the configuration over, whatever comes of it.
+        // SAFETY: `rd_kafka_topic_new` takes over the configuration, even if it fails.
         let conf = unsafe rd_kafka_topic_conf_new()
         let settings = ["acks": "2", "message.timeout.ms": "\(deadline.milliseconds)"]
         for (name, value) in settings {
@@ -162,7 +164,7 @@ public struct RightsTrial {
         guard let topic = unsafe rd_kafka_topic_new(client.raw, place.topic.name, conf) else {
             return KafkaError(rd_kafka_last_error())
         }
-        // The library keeps it for as long as a record waits.
+        // The library keeps the topic as long as a record waits.
         defer { unsafe rd_kafka_topic_destroy(topic) }
         var key = Array("heliograph-check".utf8)
         let flags = RD_KAFKA_MSG_F_COPY
@@ -179,7 +181,7 @@ public struct RightsTrial {
         return result == 0 ? nil : KafkaError(rd_kafka_last_error())
     }
 
-    // SAFETY: a message of a record has its topic for as long as it lives.
+    // SAFETY: a message holds its topic as long as it lives.
     private static func place(of message: UnsafePointer<rd_kafka_message_t>) -> TopicPartition {
         unsafe TopicPartition(
             topic: KafkaTopic(String(cString: rd_kafka_topic_name(message.pointee.rkt))),
@@ -188,7 +190,7 @@ public struct RightsTrial {
     }
 }
 
-/// Partitions that an answer is waited for, and what was said of their topics.
+/// The partitions whose answer is awaited, and the errors of their topics.
 private struct PartitionTrial {
     private(set) var waiting: Set<TopicPartition> = []
     private(set) var failures: [KafkaTopic: KafkaError] = [:]
@@ -211,7 +213,7 @@ private struct PartitionTrial {
         failures[place.topic] = failures[place.topic] ?? error
     }
 
-    /// Takes events until all have answered, or the time is over.
+    /// Takes events until all partitions have answered or the deadline has passed.
     mutating func wait(
         for client: ClientHandle,
         _ deadline: Duration,

@@ -1,9 +1,9 @@
-/// A topic's partitions, and who leads them, as a broker says.
+/// A topic's partitions and their leaders, as reported by a broker.
 public struct TopicLayout: Hashable, Sendable {
     public var partitionCount: Int
-    /// One partition of each broker that leads any.
+    /// One partition for each broker that leads any.
     public var onePerLeader: [Int32]
-    /// The partitions that nobody leads.
+    /// The partitions without a leader.
     public var leaderless: [Int32]
 
     public init(partitionCount: Int, onePerLeader: [Int32], leaderless: [Int32] = []) {
@@ -12,7 +12,7 @@ public struct TopicLayout: Hashable, Sendable {
         self.leaderless = leaderless
     }
 
-    /// - Parameter leaders: Of each partition, by its number; negative: it has none.
+    /// - Parameter leaders: Each partition with its leader's broker ID; negative: it has no leader.
     init(leaders: [(partition: Int32, leader: Int32)]) {
         var first: [Int32: Int32] = [:]
         for (partition, leader) in leaders where leader >= 0 {

@@ -1,39 +1,41 @@
 import CRdkafka
 public import Vocabulary
 
-/// Reads a topic outside of any group, for observers.
+/// Reads a topic outside any consumer group.
 ///
-/// Belongs to one thread. Only the initialiser waits.
+/// Belongs to one thread. Only the initialiser blocks.
 public final class TopicReader {
     public enum Start: Hashable, Sendable {
         case beginning
-        /// What is written from now on.
+        /// Only records written from now on.
         case end
-        /// The first record of each partition that is as new as that, and what follows it; where the
-        /// cluster finds no record by its time, the beginning.
+        /// The first record of each partition with this timestamp or a later one, and all after it.
+        ///
+        /// If the cluster finds no record by time, the beginning.
         case time(Timestamp)
-        /// Where another reader of the topic stopped; a partition that it had not read begins at its
-        /// beginning.
+        /// The offsets where another reader of the topic stopped.
+        ///
+        /// A partition that it had not read starts at its beginning.
         case after([TopicPartition: Offset])
     }
 
     private let client: ClientHandle
     private var reader = RecordReader()
     private var partitionCount = 0
-    /// Where each partition ended when its first record came, until that is read.
+    /// The end offset of each partition when its first record arrived, until it is reached.
     private var ends: [PartitionID: Offset] = [:]
-    /// Those that have been read to an end.
+    /// The partitions that were read to an end.
     private var ended: Set<PartitionID> = []
     private var lastingTrouble = LastingTrouble()
-    /// It was to begin at a time, and the cluster, which has records, finds none by its time.
+    /// Whether it should start at a time, but the cluster's records cannot be found by time.
     public private(set) var isWithoutTimes = false
 
-    /// Asks the cluster for the topic's partitions and starts reading them.
+    /// Requests the topic's partitions, and starts to read them.
     ///
-    /// The cluster has until `deadline` to name the partitions; their ends, which `.end` and
-    /// `.time` ask for, may take longer (`ClientHandle.watermarks`). A topic that is not known yet
-    /// is requested again during `patience`. Throws what kept it from answering, or what is wrong
-    /// with the properties.
+    /// The cluster must return the partitions within `deadline`; their end offsets, needed for
+    /// `.end` and `.time`, may take longer (`ClientHandle.watermarks`). An unknown topic is
+    /// requested again during `patience`. Throws why there was no answer, or what is wrong with the
+    /// properties.
     public init(
         topic: KafkaTopic,
         from start: Start = .beginning,
@@ -58,21 +60,22 @@ public final class TopicReader {
 
     public var partitions: PartitionTable { reader.partitions }
 
-    /// Whether everything was handed over that every partition held when it was first heard of.
+    /// Whether all records were delivered that each partition held when it was first read.
     ///
-    /// It stays so.
+    /// Stays true from then on.
     public var hasReachedEnd: Bool { ended.count == partitionCount }
 
-    /// What has prevented reading for 5 s or longer.
+    /// The error that has prevented reading for at least 5 s; nil: none.
     public var trouble: KafkaError? {
         lastingTrouble.error(lasting: LastingTrouble.toTell, at: .now)
     }
 
-    /// Appends the records that have arrived, at most `budget`.
+    /// Appends at most `budget` records that have arrived.
     ///
-    /// - Returns: true if there may be more; the eventfd is rung for it.
-    /// - Throws: what keeps the client from reading on. Trouble of the whole client (a name that
-    ///   does not resolve, a broker that is gone) is passed over: the library continues trying.
+    /// - Returns: true if there may be more; the eventfd is signalled then.
+    /// - Throws: errors that keep the client from reading on. Errors of the whole client, such as a
+    ///   name that does not resolve or a broker that is down, are ignored: librdkafka keeps
+    ///   retrying.
     public func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
         let limit = records.count + budget
         while records.count < limit {
@@ -86,7 +89,7 @@ public final class TopicReader {
                 event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
             {
                 lastingTrouble.worked()
-                // An end without a record, or behind transaction markers and what was compacted.
+                // The end may follow no record, or transaction markers and compacted records.
                 if let partition = event.place?.partition {
                     ended.insert(reader.intern(partition))
                 }
@@ -98,15 +101,16 @@ public final class TopicReader {
         return true
     }
 
-    /// Ends the reader on another thread.
+    /// Frees the reader on another thread.
     public func destroyAside() {
         client.destroyAside()
     }
 
-    /// Notes with a partition's first record where it ends, and whether this record reaches that.
+    /// Notes a partition's end when its first record arrives, and whether a record reaches that
+    /// end.
     ///
-    /// The library reports an end only when a fetch brings nothing, which with a partition that is
-    /// written to all the time may never be.
+    /// The library reports an end only if a fetch returns nothing, which may never happen in a
+    /// partition that is constantly written to.
     private func noteEnd(with record: Record) {
         guard !hasReachedEnd else { return }
         if let begun = reader.takeBegun(),
@@ -150,7 +154,7 @@ public final class TopicReader {
                 list.append(partition, offset: next ?? Int64(RD_KAFKA_OFFSET_BEGINNING))
             }
         case .time(let time):
-            // Asked for first, or what is written meanwhile would be in neither answer.
+            // Requested first: records written in between would otherwise be in neither answer.
             let held = try partitions.map { partition throws(KafkaError) in
                 try client.watermarks(of: partition, deadline: deadline)
             }
@@ -175,15 +179,15 @@ public final class TopicReader {
 }
 
 extension ClientHandle {
-    /// The first offsets at or after a time.
+    /// The first offset of each partition at or after a time.
     ///
-    /// A partition without a record that is so new is left out.
+    /// Leaves out partitions without such a record.
     fileprivate func offsets(
         of partitions: [TopicPartition],
         since time: Timestamp,
         deadline: Duration
     ) throws(KafkaError) -> [TopicPartition: Int64] {
-        // The times stand where the list's offsets would.
+        // This request carries timestamps in the list's offset fields.
         let times = PartitionList(capacity: partitions.count)
         for partition in partitions { times.append(partition, offset: time.milliseconds) }
         let code = unsafe rd_kafka_offsets_for_times(

@@ -1,24 +1,25 @@
 import CRdkafka
 public import Vocabulary
 
-/// Reads a topic once, from its beginning to where it ended when the scan began.
+/// Reads a topic once, from its beginning to its end at the start of the scan.
 ///
-/// For commands: the initialiser waits, and belongs to no loop's thread. What is written during
-/// the scan is not part of it, so a scan whose reader writes to the same topic ends as well.
+/// For commands: the initialiser blocks, and must not run on a loop's thread. Records written
+/// during the scan are not included, so a scan ends even if its caller writes to the same topic.
 public final class TopicScan {
     private let client: ClientHandle
     private var reader = RecordReader()
-    /// The partitions that are not read to their ends, and where those are.
+    /// The end offsets of partitions that are not fully read.
     private var ends: [PartitionID: Offset] = [:]
     private var trouble = LastingTrouble()
 
-    /// Asks the cluster for the topic's partitions and their ends, and starts reading: each partition
-    /// at its offset in `starts`, or at its beginning.
+    /// Requests the topic's partitions and their end offsets, and starts to read them.
     ///
-    /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. The cluster has
-    /// until `deadline` to name the partitions; their ends may take longer
-    /// (`ClientHandle.watermarks`). A topic that is not known yet is requested again during
-    /// `patience`. Throws what kept it from answering, or what is wrong with the properties.
+    /// Each partition is read from its offset in `starts`, or else from its beginning.
+    ///
+    /// `wakeup` is a non-blocking eventfd, signalled when there is something to poll. The cluster
+    /// must return the partitions within `deadline`; their end offsets may take longer
+    /// (`ClientHandle.watermarks`). An unknown topic is requested again during `patience`. Throws
+    /// why there was no answer, or what is wrong with the properties.
     public init(
         topic: KafkaTopic,
         from starts: [Int32: Offset] = [:],
@@ -43,13 +44,13 @@ public final class TopicScan {
 
     public var partitions: PartitionTable { reader.partitions }
 
-    /// Everything there was has been taken.
+    /// Whether everything was read.
     public var isComplete: Bool { ends.isEmpty }
 
-    /// Appends the records that have arrived, at most `budget`.
+    /// Appends at most `budget` records that have arrived.
     ///
-    /// - Returns: true if there may be more; the eventfd is rung for it.
-    /// - Throws: what keeps the client from reading on; trouble that passes within 15 s is passed over.
+    /// - Returns: true if there may be more; the eventfd is signalled then.
+    /// - Throws: errors that keep the client from reading on, unless they are over within 15 s.
     public func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
         let limit = records.count + budget
         while records.count < limit, !isComplete {
@@ -75,7 +76,7 @@ public final class TopicScan {
         return !isComplete
     }
 
-    /// Ends the scan on another thread.
+    /// Frees the scan on another thread.
     public func destroyAside() {
         client.destroyAside()
     }
@@ -83,8 +84,8 @@ public final class TopicScan {
     private func take(_ record: Record, into records: inout [Record]) {
         guard let end = ends[record.partition] else { return }
         if record.offset < end { records.append(record) }
-        // There may be no record right before the end: there may be transaction markers, or it was
-        // compacted. The next one then shows the end, unless the library does.
+        // The offset before the end may belong to a transaction marker or a compacted record. The
+        // next record then shows that the end is reached, unless the library reports it.
         if record.offset.next >= end { ends[record.partition] = nil }
     }
 

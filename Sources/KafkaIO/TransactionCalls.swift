@@ -11,14 +11,14 @@ public struct TransactionError: Error, Hashable, Sendable {
         self.cause = cause
     }
 
-    /// What a fatal error of the producer means to its transactions.
+    /// Makes the error for a transaction whose producer failed fatally.
     public init(_ cause: KafkaError) {
         self.init(kind: cause.isFencing ? .fenced : .unusable, cause: cause)
     }
 }
 
 extension KafkaError {
-    /// A producer with the same `transactional.id` is alive.
+    /// Whether a producer with the same `transactional.id` is alive.
     var isFencing: Bool {
         switch code {
         case .fenced, .producerFenced, .invalidProducerEpoch: true
@@ -27,20 +27,19 @@ extension KafkaError {
     }
 }
 
-/// Who commits: a consumer group's member in the generation of its assignment.
+/// The member of a consumer group, and its generation, for which a transaction commits.
 ///
-/// Kafka refuses the offsets of a member that has been replaced (KIP-447), but takes those of
-/// nobody in particular: so it is requested when the assignment comes, not when offsets are sent,
-/// for a member that has lost the group meanwhile has no name any more. Safe to share: it is never
-/// changed.
+/// Kafka rejects offsets of a member that was replaced (KIP-447), but accepts those without a
+/// member. So this must be taken when the assignment arrives, not when offsets are sent: a member
+/// that lost the group meanwhile has no member ID. Safe to share: it never changes.
 @safe public final class GroupGeneration: @unchecked Sendable {
     fileprivate let raw: OpaquePointer
 
-    /// Nil when the consumer is not a member of its group any more.
+    /// Nil if the consumer is no longer a member of its group.
     init?(of consumer: OpaquePointer) {
         guard let raw = unsafe rd_kafka_consumer_group_metadata(consumer) else { return nil }
         unsafe self.raw = raw
-        // Asked for afterwards: a name that is lost does not come back before the next assignment.
+        // Checked last: a lost member ID does not come back before the next assignment.
         guard let name = unsafe rd_kafka_memberid(consumer) else { return nil }
         defer { unsafe rd_kafka_mem_free(consumer, name) }
         guard unsafe name.pointee != 0 else { return nil }
@@ -49,7 +48,7 @@ extension KafkaError {
     deinit { unsafe rd_kafka_consumer_group_metadata_destroy(raw) }
 }
 
-/// The offsets to be written in a transaction.
+/// The offsets to commit in a transaction.
 public struct TransactionOffsets: Sendable {
     fileprivate struct Entry: Sendable {
         var partition: TopicPartition
@@ -62,9 +61,9 @@ public struct TransactionOffsets: Sendable {
 }
 
 extension Consumer {
-    /// Offsets and metadata for a transaction, with the member and generation that may write them.
+    /// Offsets and metadata for a transaction, with the member and generation that commits them.
     ///
-    /// - Returns: nil when it may not: the assignment is gone.
+    /// - Returns: nil if the assignment has ended, so that it may not commit.
     public func transactionOffsets(_ commits: [PartitionCommit]) -> TransactionOffsets? {
         guard let generation else { return nil }
         return TransactionOffsets(
@@ -81,10 +80,10 @@ extension Consumer {
     }
 }
 
-/// The transactional calls of a producer: they block, so they need a thread of their own.
+/// The transactional calls of a producer; they block, so they need a thread of their own.
 ///
-/// The producer's own thread must continue polling meanwhile, for the library waits until delivery
-/// reports are taken. Safe to share: each function of the library locks. The producer must outlive
+/// The producer's own thread must keep polling, because the library waits until delivery reports
+/// are taken. Safe to share: the library's functions are thread-safe. The producer must outlive
 /// every call.
 @safe public struct TransactionCalls: @unchecked Sendable {
     private let raw: OpaquePointer
@@ -93,20 +92,21 @@ extension Consumer {
         unsafe self.raw = raw
     }
 
-    /// Ends what earlier producers of the same name left, and shuts them out; waits `timeout`.
+    /// Ends open transactions of earlier producers with the same ID and fences them; up to
+    /// `timeout`.
     public func open(timeout: Duration = .seconds(10)) throws(TransactionError) {
         let milliseconds = Int32(clamping: timeout.milliseconds)
         try unsafe check(rd_kafka_init_transactions(raw, milliseconds))
     }
 
-    /// Starts a transaction; the one call that does not wait.
+    /// Begins a transaction; the only call that does not block.
     public func begin() throws(TransactionError) {
         try unsafe check(rd_kafka_begin_transaction(raw))
     }
 
-    /// Makes the offsets part of the transaction.
+    /// Adds the offsets to the transaction.
     ///
-    /// To be repeated with the same offsets only.
+    /// A repeated call must pass the same offsets.
     public func send(
         _ offsets: TransactionOffsets,
         timeout: Duration = .seconds(10)
@@ -125,14 +125,14 @@ extension Consumer {
         try unsafe check(error)
     }
 
-    /// Commits, and waits as long as the transaction may take (`transaction.timeout.ms`).
+    /// Commits; blocks as long as the transaction may take (`transaction.timeout.ms`).
     ///
-    /// After a retriable error nobody knows whether it happened; the same call finds out.
+    /// After a retriable error the result is unknown; repeat the call to find out.
     public func commit() throws(TransactionError) {
         try unsafe check(rd_kafka_commit_transaction(raw, -1))
     }
 
-    /// Aborts: what is queued is dropped, and its reports say so.
+    /// Aborts the transaction; queued records are dropped, and their reports say so.
     public func abort() throws(TransactionError) {
         try unsafe check(rd_kafka_abort_transaction(raw, -1))
     }

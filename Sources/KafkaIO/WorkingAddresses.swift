@@ -1,9 +1,9 @@
 import CRdkafka
 import Synchronization
 
-/// The brokers' addresses, host and port, that any client of this process has been connected to.
+/// The broker addresses (host and port) to which any client of this process has connected.
 ///
-/// Of the process, because clients come and go, and what one has learned is true for the next.
+/// Shared by the process, because clients come and go, and the knowledge outlives them.
 enum WorkingAddresses {
     /// Brokers whose addresses change with each restart must not fill the memory.
     private static let limit = 1000
@@ -13,9 +13,9 @@ enum WorkingAddresses {
         known.withLock { $0.contains(address) }
     }
 
-    /// Hears of the connections of the instance that is made with these properties.
+    /// Observes the connections of the instance that is created with this configuration.
     static func listen(to conf: OpaquePointer?) {
-        // The library takes this interceptor in the one for new instances only.
+        // The library accepts this interceptor only from within the `on_new` interceptor.
         unsafe rd_kafka_conf_interceptor_add_on_new(
             conf,
             "addresses",

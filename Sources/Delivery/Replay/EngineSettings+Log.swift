@@ -11,7 +11,7 @@ extension EngineSettings: Logged {
         }
     }
 
-    /// Leaves out the hash key: the engine receives hashes, and computes none of its own inputs'
+    /// Leaves out the hash key: hashes are computed before they reach the engine.
     /// hashes.
     mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
         try log.pass(&credentials)

@@ -1,20 +1,21 @@
 public import Vocabulary
 
-/// In which order, and when, the addresses of one name are tried for one connection
-/// (RFC 8305, 4 and 5: "Happy Eyeballs").
+/// In which order, and when, one connection tries the addresses of a name ("Happy Eyeballs").
 ///
-/// An address that swallows packets must not use up the whole connect timeout, so the next one is
-/// tried next to it after a while; one that refuses is followed by the next at once. The first to
-/// accept the TCP connection wins, and the caller gives up the others. Where the winner's handshake
-/// then fails, the race continues with what was not tried yet.
+/// RFC 8305, 4 and 5.
 ///
-/// Addresses with the fewest connections go first, so that many connections spread over many
-/// servers; among equals IPv6 and IPv4 take turns.
+/// An address that drops packets must not use up the whole connect timeout, so after a while the
+/// next one is tried in parallel; after a refusal the next one is tried at once. The first to
+/// accept the TCP connection wins, and the caller cancels the others. If the winner's handshake
+/// then fails, the race continues with the untried addresses.
+///
+/// Addresses with the fewest connections go first, so that connections spread over many servers;
+/// among equals, IPv6 and IPv4 alternate.
 public struct AddressRace: Hashable, Sendable {
     /// What the race knows about an address.
     public struct Candidate: Hashable, Sendable {
         public var isIPv6: Bool
-        /// Connections that this shard has to it already.
+        /// The number of connections this shard already has to it.
         public var uses: Int
 
         public init(isIPv6: Bool, uses: Int) {
@@ -23,31 +24,34 @@ public struct AddressRace: Hashable, Sendable {
         }
     }
 
-    /// Twice what RFC 8305, 5 recommends and a quarter of what it allows: the farthest server
-    /// answers a SYN within it, and a needless connect would be churn in Apple's eyes.
+    /// Twice the delay that RFC 8305, 5 recommends, and a quarter of its maximum.
+    ///
+    /// Even the farthest server answers a SYN within it, and Apple regards needless connects as
+    /// abuse.
     public static let attemptDelay = Duration.milliseconds(500)
 
-    /// Servers whose handshake may fail for one connection: what they all refuse, a certificate
-    /// for instance, must not be shown to every one of them.
+    /// The number of servers whose handshake may fail for one connection.
+    ///
+    /// A certificate that all of them reject must not be presented to each of them.
     public static let maxFailedHandshakes = 3
 
-    /// Indices of the candidates that were not tried yet, the next one first.
+    /// Indices of the untried candidates, the next one first.
     private var untried: ArraySlice<Int>
     private var running = 0
     private var startedAt: Instant?
     private var failedHandshakes = 0
-    /// One address has TCP; whether it is of use remains to be seen.
+    /// Whether an address has accepted TCP; its handshake may still fail.
     private var hasWinner = false
 
-    /// - Parameter candidates: In the order of preference; the family of the first leads
-    ///   (RFC 6724 put it there).
+    /// - Parameter candidates: In order of preference; the family of the first one leads, as sorted
+    ///   by RFC 6724.
     public init(_ candidates: [Candidate]) {
         untried = Self.order(of: candidates)[...]
     }
 
     // MARK: Inputs
 
-    /// The index of the address to try now; ask again until it is nil.
+    /// The index of the address to try now; call it again until it returns nil.
     public mutating func next(now: Instant) -> Int? {
         guard let due = nextAttemptAt(now: now), due <= now, let index = untried.popFirst() else {
             return nil
@@ -63,15 +67,14 @@ public struct AddressRace: Hashable, Sendable {
         running -= 1
     }
 
-    /// An attempt has TCP; the others were given up.
+    /// An attempt has a TCP connection; the caller has cancelled the others.
     public mutating func won() {
         precondition(running > 0, "an attempt won that was not started")
         running = 1
         hasWinner = true
     }
 
-    /// The winner turned out to be unusable: TLS failed, or the connection broke before HTTP/2 was
-    /// up.
+    /// The winner failed: TLS failed, or the connection broke before HTTP/2 was established.
     public mutating func winnerFailed() {
         precondition(hasWinner, "nobody has won yet")
         running = 0
@@ -80,21 +83,21 @@ public struct AddressRace: Hashable, Sendable {
         if failedHandshakes == Self.maxFailedHandshakes { abandon() }
     }
 
-    /// Tries no further address.
+    /// Stops trying addresses.
     public mutating func abandon() {
         untried = []
     }
 
     // MARK: Queries
 
-    /// When `next` has an address to try; nil: all have been tried, or one has won.
+    /// When `next` has an address to try; nil: all were tried, or one has won.
     public func nextAttemptAt(now: Instant) -> Instant? {
         guard !untried.isEmpty, !hasWinner else { return nil }
         guard running > 0, let startedAt else { return now }
         return startedAt + Self.attemptDelay
     }
 
-    /// Nothing runs, and nothing is left to try.
+    /// Whether nothing is in progress and nothing is left to try.
     public var isLost: Bool { running == 0 && untried.isEmpty }
 
     // MARK: Private

@@ -1,30 +1,32 @@
 public import Vocabulary
 
-/// What an answer shows about its connection; each case includes those before it.
+/// What an answer shows about its connection; each case implies those before it.
 public enum AnswerWorth: Hashable, Sendable, Comparable, CaseIterable {
-    /// The peer is there, and sends this side away: "not on this connection".
+    /// The peer answers, but rejects this connection.
     case presence
-    /// It serves, though with an error of its own, or of the credential's.
+    /// The peer serves requests, although this answer is its own error or one of the credential.
     case service
     /// The connection works.
     case success
-    /// And the provider token was looked at and found valid.
+    /// The peer also checked the provider token, and found it valid.
     case credential
 }
 
-/// The accounting of one connection: whether streams may open on it, and whether it is alive.
+/// Tracks one connection: whether streams may open on it, and whether its peer is alive.
 public struct ConnectionMachine: Hashable, Sendable {
-    /// A connection that closes leaves the pool, whatever its phase.
+    /// A connection that closes leaves the pool in any phase.
     public enum Phase: Hashable, Sendable {
-        /// TCP, TLS and the peer's SETTINGS are in progress. Next: `proving`, `ready`, `draining`
-        /// (its credential was replaced or parked meanwhile).
+        /// TCP, TLS and the peer's SETTINGS are in progress.
+        ///
+        /// Next: `proving`, `ready`, `draining` (its credential was replaced or parked).
         case connecting(since: Instant)
-        /// One stream at a time, until the peer has found the provider token valid ("Establishing
-        /// a token-based connection to APNs"). Next: `ready`, `draining`.
+        /// One stream at a time, until the peer has accepted the provider token.
+        ///
+        /// See "Establishing a token-based connection to APNs". Next: `ready`, `draining`.
         case proving
         /// Streams may open, up to the peer's limit. Next: `draining`.
         case ready
-        /// Open streams finish, none may open. Terminal.
+        /// Open streams finish; no new ones open. Terminal.
         case draining
     }
 
@@ -33,33 +35,34 @@ public struct ConnectionMachine: Hashable, Sendable {
     public private(set) var openStreams = 0
     /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113, 6.5.2).
     public private(set) var maxConcurrentStreams = 0
-    /// Since when the peer allows no stream at all; nil: it allows some, or is not open.
+    /// Since when the peer allows no streams; nil: it allows some, or the connection is not open.
     public private(set) var shutSince: Instant?
-    /// When the peer was last heard.
+    /// When the last byte from the peer arrived.
     public private(set) var heardAt: Instant
     /// When the last stream ended, or the connection opened.
     public private(set) var idleSince: Instant
-    /// When the first stream opened since the peer was last heard, or when it was last heard if
-    /// streams were left open then; nil: it owes nothing.
+    /// When the first stream opened since the peer was last heard; nil: no answer is due.
     ///
-    /// Nothing that we do resets it, be it a further stream or a timeout: however often a dead
-    /// peer is asked, it stays dead.
+    /// If streams were open when the peer was last heard, that time.
+    ///
+    /// Nothing on this side resets it, neither a further stream nor a timeout: a dead peer stays
+    /// dead however often it is asked.
     public private(set) var silentSince: Instant?
-    /// The same since a stream was last answered: what else is heard does not count.
+    /// The same, but since a stream was last answered; other frames do not count.
     public private(set) var unansweredSince: Instant?
     public private(set) var pingSentAt: Instant?
-    /// When the peer's SETTINGS came; nil: not yet.
+    /// When the peer's SETTINGS arrived; nil: not yet.
     private var openedAt: Instant?
     private let requiresProof: Bool
-    /// When the last stream was opened; nil: none was.
+    /// When the last stream opened; nil: none has.
     public private(set) var askedAt: Instant?
-    /// The most that an answer has shown; nil: no answer yet.
+    /// The most that any answer has shown; nil: there was none.
     public private(set) var worth: AnswerWorth?
-    /// Its end was held against the peer already.
+    /// Whether its end already counted as a failure of the peer.
     public private(set) var isBlamed = false
-    /// It was given up for another credential; how it ends says nothing about the peer.
+    /// Whether it was closed for a new credential; its end then says nothing about the peer.
     public private(set) var isSuperseded = false
-    /// It was given up because nothing on it was answered, or allowed.
+    /// Whether it was given up because the peer answered no streams, or allowed none.
     public private(set) var isStalled = false
 
     public init(id: ConnectionID, requiresProof: Bool, now: Instant) {
@@ -94,7 +97,7 @@ public struct ConnectionMachine: Hashable, Sendable {
         askedAt = now
     }
 
-    /// A stream ended; `answer`: what its answer shows; nil: it had none.
+    /// A stream ended; `answer`: what its answer shows; nil: there was none.
     public mutating func streamEnded(_ answer: AnswerWorth?, now: Instant) {
         precondition(openStreams > 0, "more streams ended than opened on connection \(id)")
         openStreams -= 1
@@ -119,7 +122,7 @@ public struct ConnectionMachine: Hashable, Sendable {
         phase = .draining
     }
 
-    /// Nothing was answered, or allowed, for too long: open streams may still be, none may open.
+    /// Nothing was answered or allowed for too long: open streams may finish, no new ones open.
     public mutating func stalled() {
         isStalled = true
         phase = .draining
@@ -136,13 +139,13 @@ public struct ConnectionMachine: Hashable, Sendable {
 
     // MARK: Queries
 
-    /// A stream was opened.
+    /// Whether a stream was ever opened.
     public var wasAsked: Bool { askedAt != nil }
 
-    /// It brought an answer that shows that it works.
+    /// Whether an answer has shown that the connection works.
     public var hasWorked: Bool { worth.map { $0 >= .success } ?? false }
 
-    /// How many streams may be open now.
+    /// How many streams may be open at once.
     public var streamLimit: Int {
         switch phase {
         case .connecting, .draining: 0
@@ -153,10 +156,10 @@ public struct ConnectionMachine: Hashable, Sendable {
 
     /// How many more streams may open now.
     ///
-    /// None as well after the peer lowered its limit below what is open.
+    /// Zero also if the peer lowered its limit below the number of open streams.
     public var freeStreams: Int { max(0, streamLimit - openStreams) }
 
-    /// How long it has been open.
+    /// The time since it opened.
     public func age(now: Instant) -> Duration { openedAt.map { now - $0 } ?? .zero }
 
     public var isUsable: Bool { phase == .proving || phase == .ready }

@@ -1,26 +1,30 @@
 public import Vocabulary
 
-/// The connections of one credential to one environment: when to open, which to use, which to
-/// close.
+/// The connections of one credential to one environment.
 ///
-/// Pure: it opens nothing itself. Inputs append to `actions`; the shard carries them out.
+/// Decides when to open connections, which one to use, and when to close them.
+///
+/// Pure: it opens nothing itself. Inputs append to `actions`, which the shard carries out.
 public struct PoolMachine: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
-        /// Kept open once the pool was used, even when idle.
+        /// Connections kept open once the pool is in use, even when idle.
         public var minConnections: Int
         public var maxConnections: Int
         public var connectTimeout: Duration
-        /// PING after this long without hearing the peer.
+        /// Sends a PING after this long without hearing from the peer.
         public var pingAfterIdle: Duration
-        /// PING sooner when the peer was asked and is not heard: a dead one is found by it.
+        /// Sends a PING after this long without any sign of the peer while an answer is due.
         public var pingAfterSilence: Duration
-        /// Given up when a PING stays unanswered this long.
+        /// Closes a connection whose PING is unanswered for this long.
         public var pingTimeout: Duration
-        /// A connection that answers PINGs and no stream, or allows none, is replaced this long
-        /// after it was first asked; its streams may still be answered.
+        /// Replaces a connection that answers PINGs but no streams, or allows none, after this
+        /// long.
+        ///
+        /// Counted from the first unanswered request; open streams may still be answered.
         public var stallTimeout: Duration
-        /// A connection beyond `minConnections` closes after this long without a stream; and one
-        /// after this long in which the others would have sufficed.
+        /// Closes a connection beyond `minConnections` after this long without a stream.
+        ///
+        /// Also closes one after this long in which the others would have been enough.
         public var idleTimeout: Duration
         public var reconnect: ReconnectBackoff.Limits
 
@@ -50,12 +54,12 @@ public struct PoolMachine: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         case connect(ConnectionID)
         case ping(ConnectionID)
-        /// Let open streams finish, send GOAWAY, close.
+        /// Lets open streams finish, sends GOAWAY, closes.
         case drain(ConnectionID)
-        /// The same, because the peer answers PINGs and no stream, or allows none: worth a line in
-        /// the log.
+        /// Like `drain`, because the peer answers PINGs but no streams, or allows none; worth a log
+        /// line.
         case drainStalled(ConnectionID)
-        /// Close at once; open streams fail as unknown.
+        /// Closes at once; open streams fail with an unknown result.
         case close(ConnectionID, CloseReason)
     }
 
@@ -63,23 +67,23 @@ public struct PoolMachine: Hashable, Sendable {
     public enum CloseReason: Hashable, Sendable {
         case connectTimedOut
         case pingUnanswered
-        /// It was being opened for a credential that is unusable.
+        /// It was opening for a credential that is no longer usable.
         case superseded
     }
 
     private let limits: Limits
-    /// Token authentication: one stream until the peer has found the token valid.
+    /// Token authentication: one stream at a time until the peer has accepted the token.
     private let requiresProof: Bool
     public private(set) var connections: [ConnectionMachine] = []
     private var backoff: ReconnectBackoff
-    /// True once anything was wanted: from then on `minConnections` are kept.
+    /// Whether the pool has been used; from then on `minConnections` are kept.
     public private(set) var isInUse = false
-    /// No connection is opened.
+    /// Whether no connections may open.
     private var isSuspended = false
-    /// Deliveries that found no free stream.
+    /// The number of deliveries that found no free stream.
     private var waiting = 0
     private var responseTimes = ResponseTimes()
-    /// Since when one connection less would have sufficed.
+    /// Since when one connection less would have been enough.
     private var roomySince: Instant?
 
     public init(limits: Limits, requiresProof: Bool) {
@@ -90,15 +94,15 @@ public struct PoolMachine: Hashable, Sendable {
 
     // MARK: Inputs
 
-    /// Begins to keep `minConnections` open.
+    /// Starts to keep `minConnections` open.
     public mutating func useBegan() {
         isInUse = true
     }
 
-    /// Opens a stream on the connection with the fewest open ones.
+    /// Opens a stream on the connection with the fewest open streams.
     ///
-    /// - Returns: nil when none is free; the caller queues, and reports the length of its queue by
-    ///   `demandChanged`.
+    /// - Returns: nil if no stream is free; the caller then queues the request, and reports the
+    ///   queue's length with `demandChanged`.
     public mutating func streamWanted(now: Instant) -> ConnectionID? {
         isInUse = true
         var best: Int?
@@ -114,7 +118,7 @@ public struct PoolMachine: Hashable, Sendable {
         return connections[best].id
     }
 
-    /// Says how many deliveries wait for a stream.
+    /// Sets the number of deliveries that wait for a stream.
     public mutating func demandChanged(waiting: Int) {
         self.waiting = waiting
     }
@@ -143,8 +147,8 @@ public struct PoolMachine: Hashable, Sendable {
         guard let index = index(of: id) else { return }
         responseTimes.answered(after: duration, now: now)
         connections[index].streamEnded(worth, now: now)
-        // Only a connection that works ends the backoff: a peer that accepts connections and then
-        // refuses everything, or sends everybody away, must not be hammered.
+        // Only a working connection ends the backoff: a peer that accepts connections and then
+        // rejects every request must not be hammered.
         if worth >= .success { backoff.connectSucceeded() }
     }
 
@@ -164,7 +168,7 @@ public struct PoolMachine: Hashable, Sendable {
         sentAway(index, now: now, using: &random)
     }
 
-    /// Takes a connection out of use: what APNs said means "not on this one".
+    /// Stops using a connection, because APNs rejects requests on it.
     public mutating func connectionRetired(
         _ id: ConnectionID,
         now: Instant,
@@ -176,22 +180,23 @@ public struct PoolMachine: Hashable, Sendable {
         sentAway(index, now: now, using: &random)
     }
 
-    /// Lets the open connections finish: the peer may give new ones other limits.
+    /// Drains the open connections, because the peer may allow new ones more.
     public mutating func renewed(actions: inout [Action]) {
         for index in connections.indices where connections[index].isUsable {
             drain(index, actions: &actions)
         }
     }
 
-    /// Lets every connection finish, and opens none until `resumed`.
+    /// Drains every connection, and opens none until `resumed`.
     public mutating func suspended(actions: inout [Action]) {
         guard !isSuspended else { return }
         isSuspended = true
         retireAll(actions: &actions)
     }
 
-    /// Lets every connection finish: those from now on show another key or certificate, which
-    /// begins with a clean record.
+    /// Drains every connection, because new ones use another key or certificate.
+    ///
+    /// Failures with the old one no longer count.
     public mutating func credentialReplaced(actions: inout [Action]) {
         retireAll(actions: &actions)
         for index in connections.indices { connections[index].superseded() }
@@ -207,7 +212,7 @@ public struct PoolMachine: Hashable, Sendable {
         connections[index].pingAnswered(now: now)
     }
 
-    /// The connection is gone; its streams were reported before.
+    /// The connection has closed; its streams were reported before.
     public mutating func connectionClosed(
         _ id: ConnectionID,
         now: Instant,
@@ -215,10 +220,10 @@ public struct PoolMachine: Hashable, Sendable {
     ) {
         guard let index = index(of: id) else { return }
         let connection = connections.remove(at: index)
-        // One that worked, or stood for long, earned a quick reconnect. One that was sent away before
-        // it answered anything did not, however politely: with a revoked key, or a peer that turns
-        // everybody away, that would be churn for ever. Nor did one that took requests and answered
-        // none.
+        // A connection that worked, or stayed open long without requests, earns a quick reconnect.
+        // One that the peer ended before answering does not, however politely: with a revoked key,
+        // or a peer that turns everyone away, connections would churn forever. Neither does one
+        // that took requests and answered none.
         let isInnocent =
             connection.hasWorked || connection.isSuperseded || connection.isBlamed
             || !connection.wasAsked && connection.age(now: now) >= limits.pingAfterIdle
@@ -227,7 +232,7 @@ public struct PoolMachine: Hashable, Sendable {
         }
     }
 
-    /// Opens what is wanted, and looks after what is open.
+    /// Opens the connections that are needed, and checks the open ones.
     public mutating func timeAdvanced(
         now: Instant,
         identifiers: inout ConnectionIdentifiers,
@@ -248,7 +253,7 @@ public struct PoolMachine: Hashable, Sendable {
 
     // MARK: Queries
 
-    /// When `timeAdvanced` has something to do, if nothing else happens before.
+    /// When `timeAdvanced` has work to do, unless another input comes first.
     public func nextDeadline(now: Instant) -> Instant? {
         var deadline: Instant?
         func consider(_ instant: Instant) {
@@ -264,14 +269,14 @@ public struct PoolMachine: Hashable, Sendable {
 
     public var openStreams: Int { connections.reduce(0) { $0 + $1.openStreams } }
 
-    /// Connections on which streams may open, now or when one ends.
+    /// Connections that can open streams, now or once another stream ends.
     public var usableConnections: Int { connections.count(where: \.isUsable) }
 
     // MARK: Private
 
-    /// The peer wants no more of a connection on which nothing has worked yet.
+    /// The peer ends a connection on which nothing has worked yet.
     ///
-    /// It counts at once: the last of its streams may end much later than its successor opens.
+    /// This counts as a failure at once: its last stream may end long after its successor opens.
     private mutating func sentAway(
         _ index: Int,
         now: Instant,
@@ -290,7 +295,7 @@ public struct PoolMachine: Hashable, Sendable {
         actions.append(.drain(connections[index].id))
     }
 
-    /// Open connections finish; what is being opened is given up.
+    /// Drains open connections, and closes those that are still opening.
     private mutating func retireAll(actions: inout [Action]) {
         for index in connections.indices {
             let connection = connections[index]
@@ -304,7 +309,7 @@ public struct PoolMachine: Hashable, Sendable {
     }
 
     private func index(of id: ConnectionID) -> Int? {
-        // The numbers themselves: an identifier's == is a call into another module.
+        // Compare the raw values: `==` of an identifier is a call into another module.
         connections.indices.first { connections[$0].id.rawValue == id.rawValue }
     }
 
@@ -319,18 +324,18 @@ public struct PoolMachine: Hashable, Sendable {
         return min(pings, since + limits.stallTimeout)
     }
 
-    /// Since when the connection has been unusable, although the peer is heard.
+    /// Since when the connection has been unusable although its peer is alive; nil: it is usable.
     private func stalledSince(_ connection: ConnectionMachine) -> Instant? {
         guard connection.isUsable else { return nil }
         if waiting > 0, connection.openStreams == 0, let since = connection.shutSince {
             return since
         }
-        // If nothing has been heard since the PING, its answer shows whether the peer is there.
+        // If nothing arrived since the PING, its answer will show whether the peer is alive.
         guard let since = connection.unansweredSince, connection.heardAt > since else { return nil }
         return since
     }
 
-    /// When a PING is to be sent or answered, or an idle connection to be closed.
+    /// When a PING is due, or its answer, or closing an idle connection.
     private func pingTime(of connection: ConnectionMachine) -> Instant {
         if let sentAt = connection.pingSentAt { return sentAt + limits.pingTimeout }
         var due = connection.heardAt + limits.pingAfterIdle
@@ -363,22 +368,24 @@ public struct PoolMachine: Hashable, Sendable {
     }
 }
 
-/// How many connections the pool has: it grows by pressure and by response time, and shrinks when
-/// fewer would do.
+/// The size of the pool: it grows with pressure and response time, and shrinks when fewer would do.
 extension PoolMachine {
-    /// Streams on a connection from which on they are in each other's way.
+    /// The number of streams from which on a connection counts as crowded.
     ///
-    /// One packet lost holds all of them up (RFC 9113 has one byte stream for all).
+    /// A lost packet delays all of them, because HTTP/2 has one byte stream per connection.
     private static let crowd = 32
 
-    /// One connection at a time, while either every stream is taken and deliveries wait, or
-    /// connections are crowded and their answers slow.
+    /// Whether to open a connection; only one opens at a time.
+    ///
+    /// True below the minimum, if all streams are taken and deliveries wait, or if connections are
+    /// crowded and answers slow.
     private var wantsConnection: Bool {
         guard isInUse, !isSuspended else { return false }
         let alive = connections.count { $0.phase != .draining }
         guard alive < limits.maxConnections else { return false }
         if alive < limits.minConnections { return true }
-        // An unproven connection says nothing about pressure: its one stream is meant to be full.
+        // An unproven connection says nothing about pressure: its single stream is supposed to be
+        // full.
         guard !connections.contains(where: { $0.isConnecting || $0.phase == .proving }) else {
             return false
         }
@@ -387,13 +394,13 @@ extension PoolMachine {
         return responseTimes.isSlow && openStreams >= Self.crowd * alive
     }
 
-    /// When a connection is to be closed that the others can do without.
+    /// When to close a connection that the others can do without; nil: none.
     private var shrinksAt: Instant? {
         guard let roomySince, usableConnections > limits.minConnections else { return nil }
         return roomySince + limits.idleTimeout
     }
 
-    /// Looks, as a stream opens, whether one connection less would have sufficed as well.
+    /// Records, when a stream opens, whether one connection less would have been enough.
     private mutating func noteRoom(now: Instant) {
         var usable = 0
         var open = 0
@@ -405,7 +412,8 @@ extension PoolMachine {
             room += connection.maxConcurrentStreams
             largest = max(largest, connection.maxConcurrentStreams)
         }
-        // Half of what the others hold, and half a crowd: else it would grow again at once.
+        // At most half of what the others hold, and half a crowd; otherwise the pool would grow
+        // again at once.
         let isRoomy =
             usable > limits.minConnections && 2 * open <= room - largest
             && 2 * open <= Self.crowd * (usable - 1)
@@ -421,7 +429,7 @@ extension PoolMachine {
     }
 }
 
-/// Numbers connections, per shard, from 1; no number is reused.
+/// Numbers the connections of a shard from 1; numbers are never reused.
 public struct ConnectionIdentifiers: Hashable, Sendable {
     private var last: UInt32 = 0
 

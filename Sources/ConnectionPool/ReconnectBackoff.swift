@@ -1,17 +1,17 @@
 public import Vocabulary
 
-/// When the next connection may be tried.
+/// When the next connect is allowed.
 ///
-/// Apple treats quick connecting and disconnecting as an attack, so there are two brakes: a delay
-/// that doubles with each failure in a row, and a bucket that limits all connects, failed or not.
+/// Apple treats rapid connecting and disconnecting as a denial-of-service attack. So there are two
+/// limits: a delay that doubles with each consecutive failure, and a token bucket for all connects.
 public struct ReconnectBackoff: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         /// Delay after the first failure.
         public var baseDelay: Duration
         public var maxDelay: Duration
-        /// How many connects may follow each other at once.
+        /// The capacity of the bucket: how many connects may follow each other at once.
         public var burst: Int
-        /// How often the bucket gains one connect.
+        /// The time in which the bucket gains one connect.
         public var refillInterval: Duration
 
         public init(
@@ -30,7 +30,7 @@ public struct ReconnectBackoff: Hashable, Sendable {
     private let limits: Limits
     private var failuresInARow = 0
     private var notBefore: Instant?
-    /// The moment at which the bucket would be full again; nil: it is full.
+    /// When the bucket will be full again; nil: it is full.
     private var fullAt: Instant?
 
     public init(limits: Limits) {
@@ -49,7 +49,7 @@ public struct ReconnectBackoff: Hashable, Sendable {
         notBefore = nil
     }
 
-    /// A connection could not be opened, or broke before it answered anything.
+    /// A connection could not be opened, or broke before any answer.
     public mutating func connectFailed(
         now: Instant,
         using random: inout some RandomNumberGenerator
@@ -61,11 +61,11 @@ public struct ReconnectBackoff: Hashable, Sendable {
 
     // MARK: Queries
 
-    /// The earliest moment for the next connect; nil: at once.
+    /// The earliest time of the next connect; nil: at once.
     public func earliestConnect(now: Instant) -> Instant? {
         var earliest = notBefore
         if let fullAt {
-            // After `burst` connects in a row the next one waits until the bucket gained one.
+            // After a burst, the next connect waits until the bucket has gained one.
             let dripped = fullAt + limits.refillInterval * -(limits.burst - 1)
             earliest = max(earliest ?? dripped, dripped)
         }

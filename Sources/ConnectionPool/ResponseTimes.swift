@@ -1,21 +1,22 @@
 public import Vocabulary
 
-/// Whether a peer answers much slower now than it does at its best.
+/// Whether a peer currently answers much more slowly than at its best.
 ///
-/// Apple asks to add connections by measured throughput and response time: where many streams
-/// share a connection, answers that take longer say that the connection is what they wait for.
+/// Apple recommends adding connections based on measured throughput and response time: if many
+/// streams share a connection and answers get slower, the connection is probably the bottleneck.
 public struct ResponseTimes: Hashable, Sendable {
-    /// Slow is twice the best, and this much more at least: below it nobody gains anything.
+    /// Slow means at least twice the best, and at least this much more; smaller differences do not
+    /// matter.
     public static let slack = Duration.milliseconds(50)
-    /// Answers that make a judgement.
+    /// The number of answers needed for a judgement.
     public static let minSampleCount = 16
-    /// How long the best is remembered, twice over: what was possible last night is not a measure.
+    /// The best of the last one to two windows counts; older values say little about now.
     public static let window = Duration.seconds(600)
 
-    /// A mean in which each answer counts a sixteenth.
+    /// An exponential moving average, in nanoseconds; each answer weighs one sixteenth.
     private var recent: Int64 = 0
     private var sampleCount = 0
-    /// The lowest mean of this window and of the one before.
+    /// The lowest average in this window and in the previous one, in nanoseconds.
     private var best: Int64?
     private var previousBest: Int64?
     private var windowEnd: Instant?
@@ -27,13 +28,13 @@ public struct ResponseTimes: Hashable, Sendable {
         turnWindow(now: now)
         let sample = duration.nanoseconds
         sampleCount += 1
-        // A plain mean at first, so that the very first answer does not weigh more than others.
+        // A plain average at first, so that the first answer does not weigh more than others.
         recent += (sample - recent) / Int64(min(sampleCount, 16))
         guard sampleCount >= Self.minSampleCount else { return }
         best = min(best ?? recent, recent)
     }
 
-    /// A connection was added: what was measured before says nothing about now.
+    /// A connection was added, so earlier measurements no longer apply.
     public mutating func restarted() {
         sampleCount = 0
     }

@@ -1,6 +1,6 @@
-/// Bytes on their way out: written at the end, taken from the front.
+/// A byte buffer for output: appended at the end, consumed from the front.
 ///
-/// Not an array, because an array cannot give a C function uninitialised room.
+/// Not an array, because an array cannot pass uninitialised memory to a C function.
 @safe public struct ByteQueue: ~Copyable {
     private var storage: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -17,30 +17,30 @@
     public var count: Int { end - start }
     public var isEmpty: Bool { end == start }
 
-    /// Gives access to everything that waits.
+    /// Calls `body` with all queued bytes.
     public func withBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        // SAFETY: start...end lies in the storage and was written by append.
+        // SAFETY: start..<end lies in the storage and was written by append.
         try unsafe body(UnsafeRawBufferPointer(rebasing: storage[start..<end]))
     }
 
-    /// Copies `byteCount` bytes in.
+    /// Appends a copy of `byteCount` bytes.
     public mutating func append(_ source: UnsafePointer<UInt8>, byteCount: Int) {
         makeRoom(byteCount)
-        // SAFETY: makeRoom gave `byteCount` bytes behind `end`; the source is another object.
+        // SAFETY: makeRoom ensured `byteCount` bytes after `end`; the source is another object.
         unsafe storage.baseAddress?.advanced(by: end)
             .copyMemory(from: source, byteCount: byteCount)
         end += byteCount
     }
 
-    /// Gives `fill` room for `byteCount` bytes, which returns how many it wrote.
+    /// Passes `fill` a buffer of `byteCount` bytes; it returns how many it wrote.
     public mutating func append<Failure: Error>(
         upTo byteCount: Int,
         _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) {
         makeRoom(byteCount)
-        // SAFETY: makeRoom gave `byteCount` bytes behind `end`.
+        // SAFETY: makeRoom ensured `byteCount` bytes after `end`.
         let written = try unsafe fill(
             UnsafeMutableRawBufferPointer(rebasing: storage[end..<end + byteCount])
         )
@@ -48,17 +48,17 @@
         end += written
     }
 
-    /// Gives access to the last `byteCount` bytes for a correction.
+    /// Calls `body` with the last `byteCount` bytes, which it may change.
     public mutating func withLast<Value>(
         _ byteCount: Int,
         _ body: (UnsafeMutableRawBufferPointer) -> Value
     ) -> Value {
         precondition(byteCount >= 0 && byteCount <= count, "more lent than queued")
-        // SAFETY: start...end lies in the storage and was written by append.
+        // SAFETY: start..<end lies in the storage and was written by append.
         return unsafe body(UnsafeMutableRawBufferPointer(rebasing: storage[end - byteCount..<end]))
     }
 
-    /// Drops bytes from the front.
+    /// Removes bytes from the front.
     public mutating func removeFirst(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= count, "more taken than queued")
         start += byteCount
@@ -68,7 +68,7 @@
         }
     }
 
-    /// Drops bytes from the end.
+    /// Removes bytes from the end.
     public mutating func removeLast(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= count, "more taken than queued")
         end -= byteCount

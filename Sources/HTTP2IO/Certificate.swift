@@ -2,13 +2,13 @@ import COpenSSL
 import Glibc
 import Vocabulary
 
-/// An owned X509, complete once it is shared.
+/// An owned X509, not modified once it is shared.
 ///
-/// Safe to share: it is only read, and reading is safe from several threads (openssl-threads(7)).
+/// Safe to share: it is only read, which several threads may do at once (openssl-threads(7)).
 @safe public final class Certificate: @unchecked Sendable {
     public let raw: OpaquePointer
 
-    /// Takes one reference over.
+    /// Takes over one reference.
     public init(owning raw: OpaquePointer) {
         unsafe self.raw = raw
     }
@@ -17,7 +17,7 @@ import Vocabulary
         unsafe X509_free(raw)
     }
 
-    /// The certificates of a file, at least one, in its order; what else is in it is passed over.
+    /// The certificates of a file, at least one, in file order; other contents are ignored.
     static func chain(
         file: [UInt8],
         expected: String = "a certificate in PEM or PKCS#12"
@@ -41,7 +41,7 @@ import Vocabulary
         return certificates
     }
 
-    /// The certificates of a PEM text of our own writing.
+    /// The certificates of a PEM text that this program wrote.
     ///
     /// - Returns: nil if one of them is damaged.
     static func chain(pem: [UInt8]) -> [Certificate]? {
@@ -51,7 +51,7 @@ import Vocabulary
             while let raw = unsafe PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
                 certificates.append(unsafe Certificate(owning: raw))
             }
-            // Only the reason distinguishes the end of the text from a block that cannot be read.
+            // Only the reason distinguishes the end of the text from an unreadable block.
             let code = ERR_peek_last_error()
             guard ERR_GET_LIB(code) == ERR_LIB_PEM,
                 ERR_GET_REASON(code) == PEM_R_NO_START_LINE
@@ -73,13 +73,13 @@ import Vocabulary
         let length = unsafe X509_NAME_get_text_by_NID(name, NID_userId, nil, 0)
         guard length > 0 else { return nil }
         var text = [CChar](repeating: 0, count: Int(length) + 1)
-        // SAFETY: writes at most the length it is given, the NUL included.
+        // SAFETY: writes at most the length passed, including the NUL.
         guard unsafe X509_NAME_get_text_by_NID(name, NID_userId, &text, length + 1) == length
         else { return nil }
         return String(decoding: text[..<Int(length)].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// The value of an extension, by its dotted object identifier.
+    /// The value of an extension, given by its dotted object identifier; nil: it has none.
     func extensionValue(_ identifier: String) -> [UInt8]? {
         guard let object = unsafe OBJ_txt2obj(identifier, 1) else { return nil }
         defer { unsafe ASN1_OBJECT_free(object) }
@@ -87,7 +87,7 @@ import Vocabulary
         guard position >= 0, let found = unsafe X509_get_ext(raw, position),
             let data = unsafe X509_EXTENSION_get_data(found)
         else { return nil }
-        // SAFETY: the string keeps its bytes valid as long as the certificate lives.
+        // SAFETY: the string's bytes are valid as long as the certificate lives.
         let bytes = unsafe UnsafeBufferPointer(
             start: ASN1_STRING_get0_data(data),
             count: Int(ASN1_STRING_length(data))

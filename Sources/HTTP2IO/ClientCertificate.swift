@@ -1,21 +1,20 @@
 import COpenSSL
 public import Vocabulary
 
-/// A certificate with which a provider identifies itself in the TLS handshake, and what Apple
-/// wrote into it.
+/// A provider's certificate for the TLS handshake, with the facts that Apple put into it.
 ///
-/// Apple page "Establishing a certificate-based connection to APNs".
+/// See "Establishing a certificate-based connection to APNs".
 public struct ClientCertificate: Sendable {
     public let identity: TLSIdentity
     public let facts: CertificateFacts
 
-    /// Reads a certificate with those of its issuers, and its private key.
+    /// Reads a certificate with its issuers and its private key.
     ///
     /// - Parameters:
-    ///   - file: PEM, or PKCS#12 (RFC 7292) as Keychain Access exports it; it may hold the key.
+    ///   - file: PEM, or PKCS#12 (RFC 7292) as Keychain Access exports it; may contain the key.
     ///   - privateKey: PEM; nil: the key is in `file`.
     ///   - passphrase: Opens the key or the PKCS#12 file; nil: none is set.
-    /// - Throws: What is wrong, and with which of the files.
+    /// - Throws: What is wrong, and with which file.
     public init(
         file: [UInt8],
         privateKey: [UInt8]? = nil,
@@ -55,7 +54,7 @@ public struct ClientCertificate: Sendable {
         facts = CertificateFacts(leaf)
     }
 
-    /// The key in the certificate's file.
+    /// Reads the key from the certificate's file.
     private static func key(
         besideCertificates file: [UInt8],
         _ isPKCS12: Bool,
@@ -72,7 +71,7 @@ public struct ClientCertificate: Sendable {
         }
     }
 
-    /// What is said of a key, as a sentence about the file that holds it.
+    /// Turns an error about a key into a sentence about the file that contains it.
     private static func sentence(_ ofKey: String) -> String {
         if ofKey.hasPrefix("holds ") { return ofKey }
         return ofKey.hasPrefix("is a")
@@ -87,20 +86,20 @@ extension PublicKeyPair {
     }
 }
 
-/// What is in a certificate of a provider.
+/// The facts in a provider's certificate.
 public struct CertificateFacts: Hashable, Sendable {
     public let notBefore: Timestamp
     public let notAfter: Timestamp
-    /// The Subject's user ID: the app's bundle ID.
+    /// The Subject's user ID, which is the app's bundle ID.
     public let bundleID: String?
-    /// The APNs topics that it may send to: bundle ID, `.voip`, `.complication` and others.
+    /// The APNs topics it may send to: the bundle ID, and others with suffixes such as `.voip`.
     ///
-    /// They are in extension 1.2.840.113635.100.6.3.6; without it the bundle ID is the only one.
-    /// Those for VoIP may be in …6.3.4 instead.
+    /// They are in extension 1.2.840.113635.100.6.3.6; without it, only the bundle ID. VoIP topics
+    /// may be in …6.3.4 instead.
     public let topics: [String]
-    /// Extension …6.3.2; a certificate of today has both.
+    /// Whether it has extension …6.3.2; current certificates have both.
     public let isForProduction: Bool
-    /// Extension …6.3.1.
+    /// Whether it has extension …6.3.1.
     public let isForSandbox: Bool
 
     public init(
@@ -119,7 +118,7 @@ public struct CertificateFacts: Hashable, Sendable {
         self.isForSandbox = isForSandbox
     }
 
-    /// What is in the first certificate of a PEM file.
+    /// Reads the first certificate of a PEM file.
     public init(file: [UInt8]) throws(KeyFileError) {
         defer { OpenSSLErrors.clear() }
         self.init(try Certificate.chain(file: file, expected: "a certificate in PEM")[0])
@@ -141,7 +140,7 @@ public struct CertificateFacts: Hashable, Sendable {
     }
 }
 
-/// The extensions of Apple's push certificates.
+/// The extensions in Apple's push certificates.
 public enum AppleExtension {
     public static let development = "1.2.840.113635.100.6.3.1"
     public static let production = "1.2.840.113635.100.6.3.2"
@@ -149,10 +148,10 @@ public enum AppleExtension {
     public static let voipTopics = "1.2.840.113635.100.6.3.4"
 }
 
-/// What a PKCS#12 file holds.
+/// The contents of a PKCS#12 file.
 private struct PKCS12Contents {
     var key: PublicKeyPair?
-    /// The key's own certificate first.
+    /// The certificate of the key comes first.
     var certificates: [Certificate] = []
 
     init(certificates: [Certificate]) {
@@ -167,7 +166,7 @@ private struct PKCS12Contents {
             throw KeyFileError(.certificate, "is a damaged PKCS#12 file")
         }
         defer { unsafe PKCS12_free(file) }
-        // Older exports are encrypted with RC2, which the default module lacks.
+        // Older exports use RC2, which OpenSSL's default provider lacks.
         if unsafe parse(file, passphrase ?? "") { return }
         let hasOldCiphers = LegacyCiphers.areLoaded
         if unsafe hasOldCiphers && parse(file, passphrase ?? "") { return }

@@ -2,26 +2,27 @@ import CNghttp2
 public import SystemIO
 public import Vocabulary
 
-/// A client's connection: TCP, TLS and HTTP/2, with many requests at once.
+/// A client connection over TCP, TLS and HTTP/2, with many concurrent requests.
 ///
-/// Owned by one event-loop thread and never blocking. The owner registers `fileDescriptor` for
-/// `interest`, calls `readinessChanged` when the loop says so, `submit` as it likes, and once per
-/// turn `flush` and then `readEvents` or `takeEvents`; afterwards `interest` may have changed.
-/// Deadlines are the owner's: it calls `close(.timedOut)`.
+/// Owned by one event-loop thread; it never blocks. The owner registers `fileDescriptor` for
+/// `interest`, calls `readinessChanged` when the loop reports readiness, calls `submit` at any
+/// time, and once per turn calls `flush` and then `readEvents` or `takeEvents`; `interest` may have
+/// changed afterwards. Deadlines are the owner's responsibility: it calls `close(.timedOut)`.
 ///
-/// The descriptor stays open until the object goes away, so deregister it before letting go.
+/// The descriptor stays open until the object is freed, so deregister it before releasing the
+/// object.
 ///
-/// Requests are not prioritised: no PRIORITY frame or flag is ever sent.
+/// Requests have no priorities: no PRIORITY frame or flag is ever sent.
 public final class ClientConnection {
-    /// One value, so that a call reaches all of it at once.
+    /// One value, so that a call accesses all of it at once.
     private var state: ClientState
 
     /// Starts to connect.
     ///
-    /// With a `tunnel` the address is that of an HTTP proxy. The certificate must be for
-    /// `serverName`: a DNS name, which is also the SNI, or a numeric address.
+    /// With a `tunnel`, the address is that of an HTTP proxy. The certificate must match
+    /// `serverName`: a DNS name, which is also sent as SNI, or a numeric address.
     ///
-    /// - Throws: What fails at once: no descriptor left, no route, a bad server name.
+    /// - Throws: An immediate failure: no free descriptor, no route, an invalid server name.
     public convenience init(
         to address: SocketAddress,
         tunnel: ProxyTunnel? = nil,
@@ -44,8 +45,9 @@ public final class ClientConnection {
         )
     }
 
-    /// A connection without a socket: the owner carries the ciphertext with `receive` and
-    /// `takeOutgoing`.
+    /// Makes a connection without a socket.
+    ///
+    /// The owner transports the ciphertext with `receive` and `takeOutgoing`.
     public convenience init(
         inMemoryWithServerName serverName: String,
         tunnel: ProxyTunnel? = nil,
@@ -83,38 +85,38 @@ public final class ClientConnection {
         if isConnected { state.connected() }
     }
 
-    // MARK: What the loop asks
+    // MARK: For the loop
 
     /// -1 without a socket.
     public var fileDescriptor: Int32 { state.channel.fileDescriptor }
 
-    /// What the descriptor should be watched for now.
+    /// The readiness to watch the descriptor for.
     public var interest: Interest { state.interest }
 
-    /// As many streams as the peer and `limits` allow.
+    /// The number of streams that the peer and `limits` allow.
     public var maxConcurrentStreams: Int { state.maxConcurrentStreams }
 
-    /// Streams that are open; a cancelled one counts until its reset is sent.
+    /// Open streams; a cancelled one counts until its reset is sent.
     public var openStreamCount: Int { state.openStreamCount }
 
-    /// TCP is up, to the server or to its proxy.
+    /// Whether TCP is connected, to the server or to its proxy.
     public var isConnected: Bool { state.phase != .connecting && state.phase != .closed }
 
     public var isClosed: Bool { state.phase == .closed }
 
-    /// Calls of `send(2)` so far.
+    /// Successful calls of `send(2)` so far.
     public var socketWriteCount: UInt64 { state.channel.socketWriteCount }
 
-    /// Moves what has happened since the last call to the end of `events`.
+    /// Moves the events since the last call to the end of `events`.
     public func takeEvents(into events: inout [ConnectionEvent]) {
         state.streams.value.takeEvents(into: &events)
     }
 
-    /// Gives access to what has happened since the last call, in its order.
+    /// Passes the events since the last call to `body`, in order.
     ///
-    /// Cheaper than to take it: what a response is kept in is used again, unless `body` keeps it.
+    /// Cheaper than `takeEvents`: the memory of responses is reused, unless `body` keeps them.
     ///
-    /// Before each event `lookAhead` sees it and all those behind it.
+    /// Before each event, `lookAhead` gets that event and all later ones.
     public func readEvents(
         lookingAhead lookAhead: (Span<ConnectionEvent>) -> Void = { _ in },
         _ body: (ConnectionEvent) -> Void
@@ -132,36 +134,36 @@ public final class ClientConnection {
         state.streams.value.takeBack(&events)
     }
 
-    // MARK: What the world does
+    // MARK: Network input
 
-    /// The loop says that the descriptor is ready.
+    /// The loop reports that the descriptor is ready.
     public func readinessChanged(_ readiness: Readiness) {
         state.readinessChanged(readiness)
     }
 
-    /// Takes ciphertext of the peer in, without a socket.
+    /// Accepts ciphertext from the peer, without a socket.
     public func receive(_ ciphertext: [UInt8]) {
         state.receive(ciphertext)
     }
 
-    /// The peer's direction ended, without a socket.
+    /// The peer closed its direction, without a socket.
     public func receiveEnd() {
         state.peerClosed()
     }
 
-    /// Takes the ciphertext for the peer, without a socket.
+    /// Removes and returns the ciphertext for the peer, without a socket.
     public func takeOutgoing() -> [UInt8] { state.channel.takeOutgoing() }
 
-    // MARK: What the owner wants
+    // MARK: For the owner
 
     /// Opens a stream for a request; `flush` sends it.
     ///
     /// - Parameters:
-    ///   - headers: Copied; the pseudo-header fields first.
+    ///   - headers: Copied; pseudo-header fields must come first.
     ///   - body: Retained until it is sent, not copied.
     ///   - range: The part of `body` to send.
-    ///   - tag: The owner's name for the request, not in use; events carry it.
-    /// - Throws: why the request was not taken.
+    ///   - tag: Identifies the request in events; must not be in use.
+    /// - Throws: why the request was not accepted.
     public func submit(
         _ headers: borrowing HeaderBlock,
         body: consuming [UInt8],
@@ -175,23 +177,23 @@ public final class ClientConnection {
         try submit(headers, body: body, range: body.indices, tag: tag)
     }
 
-    /// Gives a request up with RST_STREAM CANCEL; no event will carry its tag any more.
+    /// Cancels a request with RST_STREAM CANCEL; its tag appears in no further event.
     ///
-    /// - Returns: false when the tag is not waiting for a response.
+    /// - Returns: false if no response is awaited for the tag.
     @discardableResult
     public func cancel(_ tag: UInt64) -> Bool { state.cancel(tag) }
 
-    /// Asks the peer for a sign of life; `pingAnswered` follows.
+    /// Sends a PING; `pingAnswered` follows.
     ///
     /// Does nothing before `opened`.
     public func ping() {
         state.ping()
     }
 
-    /// Takes no more requests; says GOAWAY and closes once every open stream has ended.
+    /// Accepts no more requests; once every open stream has ended, sends GOAWAY and closes.
     ///
-    /// Not before: some peers answer nothing more after a GOAWAY. The owner bounds how long that
-    /// takes, by `cancel`.
+    /// Not earlier, because some peers stop answering after a GOAWAY. The owner limits the wait
+    /// with `cancel`.
     public func shutdown() {
         state.shutdown()
     }
@@ -201,60 +203,61 @@ public final class ClientConnection {
         state.finish(reason)
     }
 
-    /// Sends what this turn has gathered, in full TLS records and as few writes as possible.
+    /// Sends what this turn has produced, in full TLS records and as few writes as possible.
     ///
-    /// What the socket does not take waits for the next `flush`; `interest` then says `.write`.
+    /// What the socket does not accept waits for the next `flush`; `interest` then contains
+    /// `.write`.
     public func flush() {
         state.flush()
     }
 }
 
-/// Bounds of a client connection.
+/// Limits of a client connection.
 public struct ClientLimits: Hashable, Sendable {
-    /// The most streams at once, whatever the peer allows.
+    /// The most concurrent streams, even if the peer allows more.
     public var maxOpenStreams = 4096
-    /// Bytes of a response's body that are kept; the rest is received and dropped.
+    /// How many bytes of a response's body to keep; the rest is received and dropped.
     public var maxResponseBodyByteCount = 16384
-    /// Bytes of a response's header fields; a longer list fails the stream.
+    /// The most bytes of a response's header fields; a longer list fails the stream.
     public var maxResponseHeaderByteCount = 16384
-    /// Names of the response's header fields that are kept, in lower case; nil keeps all.
+    /// The names of response header fields to keep, in lower case; nil keeps all.
     public var keptFields: [String]?
-    /// Ciphertext that may wait for the socket; beyond it `submit` refuses.
+    /// How much ciphertext may wait for the socket, in bytes; beyond it `submit` fails.
     public var maxBacklogByteCount = 262_144
 
     public init() {}
 }
 
-/// Everything that a client's connection is.
+/// The complete state of a client connection.
 private struct ClientState: ~Copyable {
     enum Phase: Hashable {
-        /// TCP. Next: `tunnelling`, `handshaking`, `closed`.
+        /// TCP connects. Next: `tunnelling`, `handshaking`, `closed`.
         case connecting
         /// The proxy is asked for a tunnel. Next: `handshaking`, `closed`.
         case tunnelling
-        /// TLS. Next: `settling`, `closed`.
+        /// TLS handshake. Next: `settling`, `closed`.
         case handshaking
         /// Waiting for the peer's SETTINGS. Next: `open`, `draining`, `closed`.
         case settling
         /// Next: `draining`, `closed`.
         case open
-        /// GOAWAY came, or will go: open streams finish. Next: `closed`.
+        /// GOAWAY arrived or will be sent; open streams finish. Next: `closed`.
         case draining
         case closed
     }
 
     var phase = Phase.connecting
-    /// GOAWAY goes out once the last open stream has ended.
+    /// Whether to send GOAWAY once the last open stream has ended.
     var isLeaving = false
     var headers = HeaderQueue()
     let tunnel: ProxyTunnel?
     var proxyHandshake = ProxyHandshake()
     private var budget = FrameBudget()
-    /// Before `streams`, so that nghttp2 ends first.
+    /// Declared before `streams`, so that nghttp2 is freed first.
     var channel: FrameChannel
     var streams: Pinned<ClientStreams>
     let limits: ClientLimits
-    /// As many streams as the peer and `limits` allow.
+    /// The number of streams that the peer and `limits` allow.
     var maxConcurrentStreams = 0
 
     init(_ transport: consuming SecureTransport, tunnel: ProxyTunnel?, limits: ClientLimits) {
@@ -284,7 +287,7 @@ private struct ClientState: ~Copyable {
 
     var openStreamCount: Int { streams.value.table.count }
 
-    // MARK: What the world does
+    // MARK: Network input
 
     mutating func readinessChanged(_ readiness: Readiness) {
         if phase == .closed { return }
@@ -307,7 +310,7 @@ private struct ClientState: ~Copyable {
         if channel.isClosedByPeer { peerClosed() }
     }
 
-    // MARK: What the owner wants
+    // MARK: For the owner
 
     mutating func submit(
         _ block: borrowing HeaderBlock,
@@ -360,7 +363,7 @@ private struct ClientState: ~Copyable {
         guard phase != .closed else { return }
         do throws(ConnectionFailure) {
             try sendFrames()
-            // What was cancelled is closed by now, too.
+            // Streams that were cancelled are closed by now, too.
             if sayGoodbye() { try sendFrames() }
         } catch {
             hearOut()
@@ -370,10 +373,11 @@ private struct ClientState: ~Copyable {
     }
 }
 
-/// How a client's connection makes progress.
+/// The progress of a client connection.
 extension ClientState {
-    /// Has nghttp2 open a stream, with a single header field that is never sent; `writeHeaders`
-    /// puts the request's own in its place.
+    /// Makes nghttp2 open a stream, with a single placeholder header field that is never sent.
+    ///
+    /// `writeHeaders` replaces it by the request's fields.
     ///
     /// - Returns: The new stream's ID.
     mutating func openStream(hasBody: Bool) throws(SubmitError) -> Int32 {
@@ -384,7 +388,7 @@ extension ClientState {
             source: nghttp2_data_source(),
             read_callback: readRequestBody
         )
-        // SAFETY: nghttp2 copies the field and the provider. Without a priority specification
+        // SAFETY: nghttp2 copies the field and the provider. Without a priority specification,
         // HEADERS carry no priority (RFC 9113, 5.3.2).
         let streamID =
             hasBody
@@ -397,14 +401,15 @@ extension ClientState {
         }
     }
 
-    /// `:method`, from which nghttp2 takes how a response may look; the static table has this very
-    /// field, so that nghttp2 neither encodes it nor changes its own dynamic table.
+    /// The field `:method`, from which nghttp2 derives what responses are valid.
+    ///
+    /// It is in the static table, so nghttp2 neither encodes it nor changes its own dynamic table.
     private static var placeholder: nghttp2_nv {
         let name: StaticString = ":method"
         let value: StaticString = "POST"
         let flags =
             NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
-        // SAFETY: static strings stay where they are, and nghttp2 only reads them.
+        // SAFETY: static strings do not move, and nghttp2 only reads them.
         return unsafe nghttp2_nv(
             name: UnsafeMutablePointer(mutating: name.utf8Start),
             value: UnsafeMutablePointer(mutating: value.utf8Start),
@@ -414,7 +419,7 @@ extension ClientState {
         )
     }
 
-    /// Carries out a wish whose failure ends the connection: out of memory, or a flood.
+    /// Makes a call whose failure ends the connection: out of memory, or a flood of frames.
     mutating func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
         do throws(HTTP2Error) {
             try body(&channel.session)
@@ -439,9 +444,9 @@ extension ClientState {
         if channel.isClosedByPeer { peerClosed() }
     }
 
-    /// Reads what the peer said before writing to it failed: answers, or the GOAWAY's reason.
+    /// Reads what the peer sent before a write failed: answers, or the GOAWAY with its reason.
     mutating func hearOut() {
-        // As often as the kernel's buffers could need.
+        // Enough iterations to empty the kernel's buffers.
         for _ in 0..<16 where hasSession && phase != .closed { receiveFromSocket() }
     }
 
@@ -451,7 +456,7 @@ extension ClientState {
         finish(.closedByPeer)
     }
 
-    /// Makes progress with the ciphertext that is there.
+    /// Processes the ciphertext that has arrived.
     mutating func advance() {
         if phase == .handshaking { shakeHands() }
         guard hasSession, phase != .closed else { return }
@@ -473,7 +478,7 @@ extension ClientState {
         noteCost()
     }
 
-    /// Whether frames may flow: TLS is up.
+    /// Whether TLS is established, so that frames may be exchanged.
     var hasSession: Bool {
         switch phase {
         case .connecting, .tunnelling, .handshaking: false
@@ -481,7 +486,7 @@ extension ClientState {
         }
     }
 
-    /// TCP is up, to the server or to the proxy.
+    /// TCP is connected, to the server or to the proxy.
     mutating func connected() {
         if let tunnel {
             phase = .tunnelling
@@ -525,8 +530,8 @@ extension ClientState {
         streams.value.hasNewSettings = false
         for size in streams.value.headerTableSizes { headers.limitTable(to: size) }
         streams.value.headerTableSizes.removeAll()
-        // Without the setting there is no limit, and 100 is the least that RFC 9113, 6.5.2 wants
-        // peers to allow: no peer is hurt by it.
+        // Without the setting there is no limit. 100 is the minimum that RFC 9113, 6.5.2 recommends
+        // peers to allow, so it is safe.
         let limit = min(channel.session.peerMaxConcurrentStreams ?? 100, limits.maxOpenStreams)
         if phase == .settling {
             phase = .open
@@ -537,7 +542,7 @@ extension ClientState {
         maxConcurrentStreams = limit
     }
 
-    /// Leaves a peer that says much and answers nothing.
+    /// Closes the connection of a peer that sends a lot and answers nothing.
     private mutating func noteCost() {
         let answers = streams.value.endedCount
         streams.value.endedCount = 0
@@ -546,7 +551,9 @@ extension ClientState {
         finish(.flooded)
     }
 
-    /// nghttp2 closes the streams above the last one that it had sent; the others are ours.
+    /// Fails the streams above the GOAWAY's last stream ID that nghttp2 does not close itself.
+    ///
+    /// nghttp2 closes those that it had sent.
     private mutating func noteGoAway() {
         guard let goAway = streams.value.goAway else { return }
         if phase == .settling || phase == .open { phase = .draining }
@@ -556,7 +563,7 @@ extension ClientState {
         }
     }
 
-    /// A request that was answered before its body was sent needs no rest (RFC 9113, 8.1).
+    /// Resets requests that were answered before their body was fully sent (RFC 9113, 8.1).
     private mutating func resetEarlyAnswers() {
         guard !streams.value.earlyAnswers.isEmpty else { return }
         let early = streams.value.earlyAnswers
@@ -568,7 +575,7 @@ extension ClientState {
         }
     }
 
-    /// Why a session without a purpose ended.
+    /// Why a session ended that has nothing left to do.
     var naturalEnd: ConnectionFailure {
         if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
         if let goAway = streams.value.goAway { return .goAway(goAway.errorCode) }
@@ -585,7 +592,7 @@ extension ClientState {
             } while try sendBatch()
             wasFull = channel.isBacklogFull
             try channel.flush()
-            // A socket that took everything will not become writable once more.
+            // A socket that accepted everything will not report readiness again.
         } while wasFull && !channel.hasBacklog
     }
 
@@ -608,7 +615,7 @@ extension ClientState {
         return phase != .closed
     }
 
-    /// Two parts of the state, so that one may look into the other's work.
+    /// Static, so that the two parts of the state can be accessed at once.
     private static func sendBatch(
         _ channel: inout FrameChannel,
         _ headers: inout HeaderQueue

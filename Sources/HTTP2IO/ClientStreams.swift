@@ -1,27 +1,28 @@
 import CNghttp2
 import Glibc
 
-/// What the callbacks of a client session note: its streams, and the events for the owner.
+/// The facts recorded by a client session's callbacks: its streams, and events for the owner.
 ///
-/// SAFETY: the buffers that its methods take are nghttp2's, valid for the callback; they are
-/// copied and never kept.
+/// SAFETY: the buffers passed to its methods belong to nghttp2 and are valid during the callback;
+/// they are copied, never kept.
 struct ClientStreams {
     var table = StreamTable<ClientStream>()
     var events: [ConnectionEvent] = []
-    /// Responses that were read, for their memory: as many as once were in progress or unread.
+    /// Responses that were read, kept for their memory; as many as were once in use.
     private var spareResponses: [HTTP2Response] = []
-    /// Requests that the peer has ended, by an answer or by a reset, and that are not yet asked for.
+    /// Requests that the peer ended, by an answer or a reset, since `noteCost` last counted them.
     var endedCount = 0
-    /// Answered while the request's body was still on its way; to be reset.
+    /// Streams answered before their request's body was fully sent; they must be reset.
     var earlyAnswers: [Int32] = []
     var hasNewSettings = false
-    /// The values of SETTINGS_HEADER_TABLE_SIZE that came with them, each of which counts.
+    /// The SETTINGS_HEADER_TABLE_SIZE values that arrived with them; each of them counts.
     var headerTableSizes: [Int] = []
-    /// The lowest last stream ID of the peer's GOAWAYs; the code of the first that has one.
+    /// The lowest last stream ID of the peer's GOAWAYs, and the error code of the first with that
+    /// ID.
     var goAway: (lastStreamID: Int32, errorCode: HTTP2ErrorCode)?
-    /// The error code of a GOAWAY that nghttp2 sent by itself.
+    /// The error code of a GOAWAY that nghttp2 sent on its own.
     var sentGoAway: HTTP2ErrorCode?
-    /// Ciphertext bytes that existed when the frames of this turn were made.
+    /// The ciphertext byte count when this turn's frames were produced.
     var writeMark: UInt64 = 0
     let limits: ClientLimits
     private let keptFields: FieldNames?
@@ -31,7 +32,7 @@ struct ClientStreams {
         keptFields = limits.keptFields.map(FieldNames.init)
     }
 
-    /// Moves what has happened since the last call to the end of `taken`.
+    /// Moves the events since the last call to the end of `taken`.
     mutating func takeEvents(into taken: inout [ConnectionEvent]) {
         if taken.isEmpty {
             swap(&taken, &events)
@@ -41,7 +42,7 @@ struct ClientStreams {
         }
     }
 
-    /// Takes events back that were read, empties them, and uses their memory again.
+    /// Takes back events that were read, and reuses their memory.
     mutating func takeBack(_ read: inout [ConnectionEvent]) {
         while let event = read.popLast() {
             guard case .responseArrived(_, var response) = consume event else { continue }
@@ -55,11 +56,11 @@ struct ClientStreams {
         table[table.open(streamID)].begin(tag: tag, body)
     }
 
-    /// Only a header block after an informational one replaces it; later ones are trailers.
+    /// Only a header block after an informational response replaces it; later ones are trailers.
     mutating func responseBegan(_ slot: Int) {
         guard table[slot].phase == .waiting else { return }
-        // Not when the stream opens: what waits for an answer has no use for memory, and what was
-        // read lately is in the caches still.
+        // Not when the stream opens: a request that waits needs no memory, and recently read memory
+        // is still in the CPU's caches.
         if table[slot].response.isEmpty, let spare = spareResponses.popLast() {
             _ = table[slot].exchangeResponse(spare)
             return
@@ -73,7 +74,7 @@ struct ClientStreams {
         if table[slot].response.status >= 200 { table[slot].hasAllFields = true }
     }
 
-    /// - Returns: false when the fields are over the limit.
+    /// - Returns: false if the fields exceed the limit.
     mutating func fieldArrived(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>,
@@ -100,7 +101,7 @@ struct ClientStreams {
         unsafe table[slot].response.appendBody(bytes, limit: limits.maxResponseBodyByteCount)
     }
 
-    /// END_STREAM came with a final response.
+    /// END_STREAM arrived with a final response.
     mutating func responseEnded(_ slot: Int) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
@@ -110,22 +111,22 @@ struct ClientStreams {
         earlyAnswers.append(table[slot].streamID)
     }
 
-    /// A field of the response is forbidden; the stream is about to be reset.
+    /// A response field is forbidden; the stream is about to be reset.
     mutating func fieldWasForbidden(_ slot: Int) {
         table[slot].flaw = .badField
     }
 
-    /// The response breaks a rule of RFC 9113, 8.1; the stream is about to be reset.
+    /// The response violates RFC 9113, 8.1; the stream is about to be reset.
     mutating func messageWasMalformed(_ slot: Int) {
-        // With all fields of a first header block only its length can be wrong.
+        // If the final header block is incomplete, only its `content-length` can be wrong.
         let isLength = table[slot].response.status >= 200 && !table[slot].hasAllFields
         table[slot].flaw = isLength ? .badLength : .badSequence
     }
 
-    /// RST_STREAM went out.
+    /// RST_STREAM was sent.
     mutating func resetSent(_ slot: Int, errorCode: HTTP2ErrorCode) {
         guard table[slot].phase == .waiting, table[slot].flaw == nil else { return }
-        // nghttp2 reports everything beforehand, except a body that does not fit.
+        // nghttp2 reports every cause beforehand, except a body of the wrong length.
         let isOfBody = errorCode == .protocolError
         table[slot].flaw =
             isOfBody ? table[slot].hasAllFields ? .badLength : .badSequence : .other(errorCode)
@@ -139,7 +140,7 @@ struct ClientStreams {
         table.close(slot)
     }
 
-    /// Reports the failure of a stream, once.
+    /// Reports the failure of a stream, at most once.
     mutating func fail(_ slot: Int, _ failure: StreamFailure) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
@@ -164,12 +165,12 @@ struct ClientStreams {
     }
 }
 
-/// One request of a client, from `submit` until its stream is closed.
+/// A client's request, from `submit` until its stream is closed.
 struct ClientStream: StreamEntry {
     enum Phase: Hashable {
         /// Next: `done`.
         case waiting
-        /// Answered, failed or cancelled: nothing more is reported. The stream closes soon.
+        /// Answered, failed or cancelled; nothing more is reported. The stream closes soon.
         case done
     }
 
@@ -178,15 +179,15 @@ struct ClientStream: StreamEntry {
     var phase = Phase.done
     var response = HTTP2Response()
     var body = OutgoingBody()
-    /// How much ciphertext existed before the request's HEADERS; nil while they wait.
+    /// The ciphertext byte count before the request's HEADERS; nil while they wait.
     var writeMark: UInt64?
-    /// What comes now are trailers, which nobody asked for.
+    /// Whether the final header block is complete; further fields are trailers, which are ignored.
     var hasAllFields = false
-    /// Bytes that the response's header fields took, kept or not.
+    /// The size of the response's header fields in bytes, including those not kept.
     var fieldByteCount = 0
-    /// The response's header fields went over the limit.
+    /// Whether the response's header fields exceeded the limit.
     var isOverLimit = false
-    /// Why this side reset the stream, unless its owner wanted that.
+    /// Why this side reset the stream, unless the owner requested it.
     var flaw: ResponseFlaw?
 
     mutating func open(_ streamID: Int32) {
@@ -199,13 +200,13 @@ struct ClientStream: StreamEntry {
         flaw = nil
     }
 
-    /// Begins a request in an open stream.
+    /// Starts a request in an open stream.
     mutating func begin(tag: UInt64, _ body: consuming OutgoingBody) {
         self.tag = tag
         self.body = body
     }
 
-    /// Takes the response out, and puts an empty one in its place.
+    /// Removes and returns the response, replacing it by an empty one.
     mutating func exchangeResponse(_ empty: consuming HTTP2Response) -> HTTP2Response {
         swap(&empty, &response)
         return empty
@@ -221,11 +222,11 @@ struct ClientStream: StreamEntry {
 
 private typealias Context = UnsafeMutablePointer<ClientStreams>
 
-/// nghttp2's callbacks of a client: each finds its stream, notes one fact and returns.
+/// nghttp2's callbacks for a client: each finds its stream, records one fact and returns.
 ///
-/// SAFETY (all of them): the context is the `Pinned<ClientStreams>` of the connection, which
-/// outlives the session; while nghttp2 runs, nobody else touches it. Looking up a stream's user
-/// data is the one call back into nghttp2; it changes nothing.
+/// SAFETY (all of them): the context is the connection's `Pinned<ClientStreams>`, which outlives
+/// the session, and nothing else accesses it while nghttp2 runs. Looking up a stream's user data is
+/// the only call back into nghttp2; it changes nothing.
 func setClientCallbacks(_ callbacks: OpaquePointer) {
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, headersBegan)
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, fieldArrived)
@@ -401,7 +402,7 @@ private func frameSent(
     return 0
 }
 
-/// Hands nghttp2 the next bytes of a request's body (`nghttp2_data_source_read_callback`).
+/// Gives nghttp2 the next bytes of a request's body (`nghttp2_data_source_read_callback`).
 func readRequestBody(
     session: OpaquePointer?,
     streamID: Int32,
@@ -421,34 +422,34 @@ func readRequestBody(
     )
     if isLast {
         unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-        // Now that it is in the caches, and not when the stream ends.
+        // Release it now, while it is in the CPU's caches, and not when the stream ends.
         unsafe streams.pointee.table[slot].body = OutgoingBody()
     }
     return count
 }
 
-/// What a table of streams needs to know of its entries.
+/// The requirements on entries of a `StreamTable`.
 public protocol StreamEntry {
     init()
-    /// 0: the slot is free.
+    /// 0 if the slot is free.
     var streamID: Int32 { get }
 
-    /// Begins a stream in a slot that is new or cleared.
+    /// Starts a stream in a slot that is new or cleared.
     mutating func open(_ streamID: Int32)
 
-    /// Forgets the stream, and with it all that takes memory.
+    /// Forgets the stream and releases its memory.
     mutating func clear()
 }
 
-/// The open streams of a connection, in slots that are reused.
+/// The open streams of a connection, in reused slots.
 ///
-/// nghttp2 keeps a stream's slot as its user data; a slot that has passed to another stream since
-/// is recognised by the stream ID.
-/// `@inlinable`, so that it is specialised for the streams of another module as well.
+/// nghttp2 stores a stream's slot as its user data; if another stream has since reused the slot,
+/// the stream ID reveals it. `@inlinable`, so that it is specialised for streams of other modules,
+/// too.
 public struct StreamTable<Entry: StreamEntry> {
     @usableFromInline var slots: [Entry] = []
     @usableFromInline var freeSlots: [Int] = []
-    /// The slot that was requested last: a stream's frames come one after the other.
+    /// The slot that was looked up last: consecutive frames often belong to one stream.
     @usableFromInline var recentSlot = 0
 
     @inlinable public init() {}
@@ -480,7 +481,7 @@ public struct StreamTable<Entry: StreamEntry> {
         _modify { yield &slots[slot] }
     }
 
-    /// The slot of the stream that was requested last.
+    /// The stream's slot, if it was looked up last.
     @inlinable
     public func recentSlot(of streamID: Int32) -> Int? {
         guard recentSlot < slots.count, slots[recentSlot].streamID == streamID, streamID != 0 else {
@@ -489,10 +490,10 @@ public struct StreamTable<Entry: StreamEntry> {
         return recentSlot
     }
 
-    /// The slot behind nghttp2's stream user data, if it still belongs to the stream.
+    /// The slot in nghttp2's stream user data, if it still belongs to the stream.
     @inlinable
     public mutating func slot(of userData: UnsafeMutableRawPointer?, streamID: Int32) -> Int? {
-        // Slot n is stored as n + 1, so that no slot looks like "no user data".
+        // Slot n is stored as n + 1, so that slot 0 differs from "no user data".
         let slot = Int(bitPattern: userData) - 1
         guard slots.indices.contains(slot), slots[slot].streamID == streamID else { return nil }
         recentSlot = slot
@@ -504,7 +505,7 @@ public struct StreamTable<Entry: StreamEntry> {
         unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
     }
 
-    /// The open streams' slots by stream ID, for a reproducible order.
+    /// The slots of open streams, ordered by stream ID to be reproducible.
     var slotsInOrder: [Int] {
         slots.indices.filter { slots[$0].streamID != 0 }
             .sorted { slots[$0].streamID < slots[$1].streamID }
@@ -515,7 +516,7 @@ public struct StreamTable<Entry: StreamEntry> {
     }
 }
 
-/// A request's or response's body on its way out; retained, not copied.
+/// The body of an outgoing request or response; retained, not copied.
 public struct OutgoingBody {
     private let bytes: [UInt8]
     private var position: Int
@@ -534,13 +535,13 @@ public struct OutgoingBody {
         end = range.upperBound
     }
 
-    /// Copies the next bytes out, as many as fit.
+    /// Copies as many of the next bytes as fit.
     public mutating func read(into room: UnsafeMutableRawBufferPointer) -> (
         count: Int, isLast: Bool
     ) {
         let count = min(room.count, end - position)
         unsafe bytes.withUnsafeBytes { bytes in
-            // SAFETY: the range was checked at init; `count` fits the room.
+            // SAFETY: the range was checked in the initialiser; `count` fits into the buffer.
             unsafe room.copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
             )
@@ -564,18 +565,18 @@ public struct OutgoingBody {
         unsafe pointer.deallocate()
     }
 
-    // Changing it counts as changing what holds it, though that stays as it is: of a change that
-    // does not, Swift 6.3.1 makes invalid code for the thread sanitizer.
+    // Mutating, although the pointer does not change: for a nonmutating accessor, Swift 6.3.1
+    // generates invalid code under the thread sanitizer.
     @inlinable public var value: Value {
         _read { yield unsafe pointer.pointee }
         _modify { yield unsafe &pointer.pointee }
     }
 }
 
-/// A few names of header fields.
+/// A small set of header field names.
 private struct FieldNames {
     private let names: [[UInt8]]
-    /// A bit for each length that a name has; most others are distinguished by it.
+    /// A bit for each length that a name has; it rules out most other names.
     private let lengths: UInt64
 
     /// - Parameter names: In lower case, shorter than 64 bytes.

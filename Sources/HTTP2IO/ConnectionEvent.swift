@@ -6,19 +6,18 @@ public enum StreamFailure: Error, Hashable, Sendable {
     case refused
     /// The stream's ID is above the last one that the peer's GOAWAY names (RFC 9113, 6.8).
     case aboveGoAway
-    /// None of its bytes left this process.
+    /// None of the request's bytes left this process.
     case neverWritten
-    /// RST_STREAM of the peer with another code.
+    /// The peer sent RST_STREAM with another code.
     case reset(HTTP2ErrorCode)
-    /// What the peer sent is not a response (RFC 9113, 8.1.1), and this side reset the stream.
+    /// The peer's response is malformed (RFC 9113, 8.1.1), and this side reset the stream.
     case malformedResponse(ResponseFlaw)
-    /// The response's header fields were over the limit.
+    /// The response's header fields exceeded the limit.
     case responseTooLarge
-    /// The connection ended after the request was written and before the response came.
+    /// The connection ended after the request was written, and before its response.
     case connectionClosed
 
-    /// Whether the peer certainly has not acted on the request, so that sending it again cannot
-    /// deliver it twice.
+    /// Whether the peer did not act on the request, so that sending it again cannot duplicate it.
     public var isCertainlyUnprocessed: Bool {
         switch self {
         case .refused, .aboveGoAway, .neverWritten: true
@@ -27,15 +26,15 @@ public enum StreamFailure: Error, Hashable, Sendable {
     }
 }
 
-/// What is wrong with a response.
+/// What is wrong with a malformed response.
 public enum ResponseFlaw: Hashable, Sendable, CustomStringConvertible {
     /// RFC 9113, 8.2: a name in upper case, `connection`, a line feed in a value, and so on.
     case badField
-    /// RFC 9113, 8.1 and 8.3.2: no `:status`, a body before the header, a field out of its place.
+    /// RFC 9113, 8.1 and 8.3.2: no `:status`, a body before the header, a misplaced field.
     case badSequence
-    /// RFC 9113, 8.1.1.
+    /// The body's length does not match `content-length` (RFC 9113, 8.1.1).
     case badLength
-    /// Another breach of HTTP/2 in the stream, which the peer was told with this code.
+    /// Another protocol violation in the stream, reported to the peer with this code.
     case other(HTTP2ErrorCode)
 
     public var description: String {
@@ -48,30 +47,29 @@ public enum ResponseFlaw: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a connection ended, or was never made.
+/// Why a connection ended or could not be made.
 public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The name could not be resolved; for the owner of a resolver to use.
+    /// The name could not be resolved; set by the owner of the resolver.
     case unresolved(String)
-    /// `connect(2)` failed; `code` is an errno.
+    /// `connect(2)` failed with this errno.
     case connectFailed(code: Int32)
-    /// The owner gave up waiting for the connection to open.
+    /// The owner stopped waiting for the connection to open.
     case timedOut
-    /// The owner gave up waiting for the answer to a PING.
+    /// The owner stopped waiting for the answer to a PING.
     case pingUnanswered
     case proxy(ProxyError)
     case tls(TLSError)
     /// The peer closed without GOAWAY.
     case closedByPeer
-    /// Reading or writing the socket failed, ECONNRESET for example.
+    /// Reading from or writing to the socket failed, for example with ECONNRESET.
     case socketFailed(SystemError)
-    /// The peer broke HTTP/2, and was told so with this code.
+    /// The peer violated HTTP/2, and was sent this code.
     case protocolViolation(HTTP2ErrorCode)
-    /// The peer sent more frames without an answer than `FrameBudget` allows, and was told
-    /// ENHANCE_YOUR_CALM.
+    /// The peer exceeded `FrameBudget`, and was sent ENHANCE_YOUR_CALM.
     case flooded
-    /// The peer's GOAWAY, after which the last open stream ended.
+    /// The peer sent GOAWAY, and the last open stream has ended.
     case goAway(HTTP2ErrorCode)
-    /// `close()` or `shutdown()` of this side.
+    /// This side called `close()` or `shutdown()`.
     case closedHere
 
     public var description: String {
@@ -92,31 +90,31 @@ public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// What happened on a client's connection.
+/// An event of a client connection.
 public enum ConnectionEvent: Hashable, Sendable {
     /// The peer's first SETTINGS arrived: requests may be submitted.
     case opened(maxConcurrentStreams: Int)
-    /// A later SETTINGS changed the limit; streams that are open already stay open.
+    /// A later SETTINGS frame changed the limit; open streams stay open.
     case streamLimitChanged(Int)
     case responseArrived(tag: UInt64, HTTP2Response)
-    /// Once for each submitted tag that got neither a response nor was cancelled.
+    /// Reported once for each submitted tag that got no response and was not cancelled.
     case streamFailed(tag: UInt64, StreamFailure)
-    /// The peer takes no more requests; streams up to the last one named may still be answered.
+    /// The peer accepts no more requests; streams up to `lastStreamID` may still be answered.
     case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: [UInt8])
     case pingAnswered
     /// The last event.
     case closed(ConnectionFailure)
 }
 
-/// Why a request was refused; nothing of it was kept.
+/// Why a request was not accepted; nothing of it was kept.
 public enum SubmitError: Error, Hashable, Sendable {
-    /// No SETTINGS of the peer yet, draining, or closed.
+    /// The peer's SETTINGS have not arrived, or the connection is draining or closed.
     case notOpen
-    /// As many streams are open as the peer, or `maxOpenStreams`, allows.
+    /// The limit of open streams is reached: the peer's, or `maxOpenStreams`.
     case streamLimitReached
     /// Too many bytes wait for the socket.
     case backlogged
-    /// A header field holds a byte that HTTP forbids, or all together are too long for a frame.
+    /// A header field contains a byte that HTTP forbids, or the fields are too long for a frame.
     case badHeaderField
     /// All stream IDs are used up: open another connection.
     case streamIDsExhausted

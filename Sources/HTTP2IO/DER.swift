@@ -1,14 +1,14 @@
-/// As much of DER (X.690) as Apple's topic extension needs, and to distinguish files.
+/// The subset of DER (X.690) needed for Apple's topic extension and for telling files apart.
 public enum DERReader {
     public static let utf8String: UInt8 = 0x0C
     public static let sequence: UInt8 = 0x30
 
-    /// The topics of extension 1.2.840.113635.100.6.3.6, or of …6.3.4.
+    /// Reads the topics of extension 1.2.840.113635.100.6.3.6 or …6.3.4.
     ///
-    /// It is a SEQUENCE in which a UTF8String, the topic, and a SEQUENCE of UTF8Strings, its kinds,
-    /// alternate; or a UTF8String that is the one topic.
+    /// The value is a SEQUENCE in which a UTF8String (the topic) and a SEQUENCE of UTF8Strings (its
+    /// kinds) alternate, or a single UTF8String (the only topic).
     ///
-    /// - Returns: nil when the bytes are anything else.
+    /// - Returns: nil if the bytes are anything else.
     static func topics(in bytes: [UInt8]) -> [String]? {
         var outer = bytes[...]
         guard let (tag, content) = element(&outer), outer.isEmpty else { return nil }
@@ -23,14 +23,14 @@ public enum DERReader {
         return topics.isEmpty ? nil : topics
     }
 
-    /// Takes the first element off; nil when it is not whole.
+    /// Removes and returns the first element; nil if it is incomplete.
     static func element(
         _ bytes: inout ArraySlice<UInt8>
     ) -> (tag: UInt8, content: ArraySlice<UInt8>)? {
         guard let tag = bytes.popFirst(), let first = bytes.popFirst() else { return nil }
         var length = Int(first)
         if first >= 0x80 {
-            // Long form (8.1.3.5): the count of length octets; two are plenty here.
+            // Long form (8.1.3.5): the number of length octets; two are enough here.
             length = 0
             guard first == 0x81 || first == 0x82 else { return nil }
             for _ in 0..<first & 0x7F {

@@ -1,18 +1,20 @@
 import COpenSSL
 
-/// ECDSA on P-256 with SHA-256 whose nonce follows from the key and the message (RFC 6979), so that
-/// everybody with the key makes the same bytes of the same message.
+/// ECDSA on P-256 with SHA-256 and deterministic nonces (RFC 6979).
 ///
-/// OpenSSL can do this from 3.2 on. Ours serves every version: the bytes cannot depend on which one
-/// a machine has (decision 0037). All arithmetic is OpenSSL's. Time reveals nothing of the secrets:
-/// k·G is of constant time for a curve of this kind, the inverse is a power with a public exponent
-/// in constant time, and whatever else touches key or nonce is multiplied by a random number first.
+/// The nonce is derived from the key and the message, so equal messages get equal signatures.
+///
+/// OpenSSL supports this from 3.2 on. This implementation works with every version, because the
+/// bytes must not depend on the machine's version (decision 0037). All arithmetic is OpenSSL's.
+/// Timing does not reveal secrets: k·G takes constant time for this kind of curve, the inverse is a
+/// constant-time power with a public exponent, and all other operations on key or nonce are blinded
+/// by a random factor.
 @safe struct DeterministicECDSA: ~Copyable {
     private let group: OpaquePointer
     private let context: OpaquePointer
-    /// n, owned by the group.
+    /// The group order n; owned by the group.
     private let order: OpaquePointer
-    /// d, the private key.
+    /// The private key d.
     private let secret: OpaquePointer
 
     private static let byteCount = 32
@@ -39,12 +41,13 @@ import COpenSSL
         unsafe EC_GROUP_free(group)
     }
 
-    /// r and s, 32 big-endian octets each.
+    /// Returns r and s, 32 big-endian octets each.
     func signature(ofDigest digest: [UInt8]) -> [UInt8] {
         unsafe BN_CTX_start(context)
         defer { unsafe BN_CTX_end(context) }
         let (hash, nonce, r, s) = unsafe (number(), number(), number(), number())
-        // SAFETY: reads 32 octets. SHA-256 is as long as n, so the number is the digest (2.3.2).
+        // SAFETY: reads 32 octets. SHA-256 is as long as n, so the number is the whole digest
+        // (2.3.2).
         unsafe must(BN_bin2bn(digest, Int32(Self.byteCount), hash) != nil)
         unsafe must(BN_nnmod(hash, hash, order, context) == 1)
         var nonces = unsafe NonceSource(secret: secret, hash: hash)
@@ -60,7 +63,7 @@ import COpenSSL
         }
     }
 
-    /// r = (k·G).x mod n.
+    /// Computes r = (k·G).x mod n.
     private func commit(to nonce: OpaquePointer, _ r: OpaquePointer) {
         guard let point = unsafe EC_POINT_new(group) else { fatalError("out of memory") }
         defer { unsafe EC_POINT_clear_free(point) }
@@ -69,7 +72,7 @@ import COpenSSL
         unsafe must(BN_nnmod(r, r, order, context) == 1)
     }
 
-    /// s = (b·k)⁻¹ · (b·z + b·r·d) mod n, with b random: it cancels out.
+    /// Computes s = (b·k)⁻¹ · (b·z + b·r·d) mod n, with a random b that cancels out.
     private func answer(
         _ hash: OpaquePointer,
         _ nonce: OpaquePointer,
@@ -84,7 +87,7 @@ import COpenSSL
         } while unsafe BN_is_zero(blind) == 1
         unsafe multiply(inverse, blind, nonce)
         unsafe BN_set_flags(inverse, BN_FLG_CONSTTIME)
-        // n is prime: the inverse is the power n - 2.
+        // n is prime, so the inverse is the power n - 2.
         unsafe must(BN_copy(exponent, order) != nil && BN_sub_word(exponent, 2) == 1)
         unsafe must(
             BN_mod_exp_mont_consttime(inverse, inverse, exponent, order, context, nil) == 1
@@ -118,11 +121,11 @@ import COpenSSL
     }
 }
 
-/// The candidates for the nonce, in their order (RFC 6979, 3.2).
+/// The candidates for the nonce, in order (RFC 6979, 3.2).
 ///
-/// One piece of memory, which is wiped: anyone who knows a nonce knows the key.
+/// Uses one block of memory, which is wiped: anyone who knows a nonce can compute the key.
 @safe private struct NonceSource: ~Copyable {
-    /// K, V, the octet behind V, the private key, the hash, and room for the next K or V.
+    /// K, V, the octet after V, the private key, the hash, and space for the next K or V.
     private enum Place {
         static let key = 0
         static let value = 32
@@ -162,7 +165,7 @@ import COpenSSL
         return unsafe BN_bin2bn(memory + Place.value, 32, nonce) != nil
     }
 
-    /// Makes the next K of so many octets from V on, and then the next V.
+    /// Computes the next K from `byteCount` octets starting at V, and then the next V.
     private func stir(_ step: UInt8, byteCount: Int) {
         unsafe memory[Place.step] = step
         mix(byteCount: byteCount, into: Place.key)
@@ -171,7 +174,8 @@ import COpenSSL
 
     private func mix(byteCount: Int, into place: Int) {
         var count: UInt32 = 0
-        // SAFETY: reads the 32 octets of K and as many from V on, and writes the 32 of SHA-256.
+        // SAFETY: reads the 32 octets of K and `byteCount` octets from V on, writes the 32 of
+        // SHA-256.
         let code = unsafe HMAC(
             EVP_sha256(),
             memory + Place.key,

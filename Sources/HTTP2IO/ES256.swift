@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Why a text is not a verifying key.
+/// Why a text cannot be used as a verifying key.
 public enum VerifyingKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAPublicKey
     /// Not on the curve P-256 (RFC 7518, 3.4).
@@ -14,8 +14,9 @@ public enum VerifyingKeyError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// Signs with ECDSA on P-256 and SHA-256: `ES256` of JSON Web Tokens (RFC 7518, 3.4), with the nonces
-/// of RFC 6979.
+/// Signs with ECDSA on P-256 and SHA-256: `ES256` of JSON Web Tokens (RFC 7518, 3.4).
+///
+/// Nonces are deterministic (RFC 6979).
 public final class ES256Signer: Sendable {
     private let key: PublicKeyPair
 
@@ -23,7 +24,7 @@ public final class ES256Signer: Sendable {
     public init(pem: [UInt8]) throws(KeyFileError) {
         let expected = "the .p8 private key from Apple"
         let key = try PublicKeyPair(file: pem, passphrase: .notTaken, expected: expected)
-        // Of other kinds APNs knows none (RFC 7518, 3.4).
+        // APNs accepts no other kinds (RFC 7518, 3.4).
         guard key.isP256 else {
             throw KeyFileError(.privateKey, "is \(key.kind); expected \(expected)")
         }
@@ -33,20 +34,20 @@ public final class ES256Signer: Sendable {
         self.key = key
     }
 
-    /// The key's public half as a PEM SubjectPublicKeyInfo.
+    /// The public key as a PEM SubjectPublicKeyInfo.
     public var publicKeyPEM: [UInt8] { key.publicKeyPEM }
 
-    /// The signature: r and s, 32 big-endian octets each; the same for the same message.
+    /// The signature: r and s, 32 big-endian octets each; always the same for the same message.
     public func sign(_ message: [UInt8]) -> [UInt8] {
         let signature = DeterministicECDSA(key).signature(ofDigest: SHA256.digest(of: message))
-        // With such a nonce, a faulty signature next to a right one of the same message reveals the
-        // key.
+        // With a deterministic nonce, a faulty and a correct signature of the same message reveal
+        // the key.
         precondition(ES256Verifier.isValid(signature, of: message, key), "a signature is wrong")
         return signature
     }
 }
 
-/// Checks what an `ES256Signer` signed.
+/// Verifies signatures of an `ES256Signer`.
 public final class ES256Verifier: Sendable {
     private let key: PublicKeyPair
 
@@ -57,7 +58,7 @@ public final class ES256Verifier: Sendable {
         self.key = key
     }
 
-    /// Whether `signature` is r and s, 32 big-endian octets each, of this message by this key.
+    /// Whether `signature` (r and s, 32 big-endian octets each) is this key's for the message.
     public func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         Self.isValid(signature, of: message, key)
     }
@@ -86,7 +87,7 @@ public final class ES256Verifier: Sendable {
             unsafe BN_free(r)
             return nil
         }
-        // SAFETY: ECDSA_SIG_set0 takes both numbers over; it fails only for null.
+        // SAFETY: ECDSA_SIG_set0 takes over both numbers; it fails only for null.
         guard unsafe ECDSA_SIG_set0(signature, r, s) == 1 else { return nil }
         let length = unsafe i2d_ECDSA_SIG(signature, nil)
         guard length > 0 else { return nil }

@@ -1,13 +1,13 @@
-/// A server's GOAWAY instead of its SETTINGS: it accepts no connection, and may say why.
+/// A GOAWAY sent instead of SETTINGS: the server accepts no connection, and may say why.
 ///
-/// RFC 9113, 3.4 wants SETTINGS first, and nghttp2 reads nothing of a connection that begins
-/// otherwise.
+/// RFC 9113, 3.4 requires SETTINGS first, and nghttp2 does not parse a connection that starts
+/// differently.
 public struct EarlyGoAway: Hashable, Sendable {
     enum Reading: Hashable {
-        /// What has come so far may become one.
+        /// The bytes so far may become a GOAWAY.
         case unfinished
         case whole(EarlyGoAway)
-        /// For nghttp2 to judge.
+        /// Anything else, which nghttp2 must judge.
         case anythingElse
     }
 
@@ -15,7 +15,7 @@ public struct EarlyGoAway: Hashable, Sendable {
     let errorCode: HTTP2ErrorCode
     let debugData: [UInt8]
 
-    /// RFC 9113, 4.1 and 6.8.
+    /// See RFC 9113, 4.1 and 6.8.
     private static let headerByteCount = 9
     private static let fixedByteCount = 8
     private static let maxPayloadByteCount = 16384
@@ -23,7 +23,7 @@ public struct EarlyGoAway: Hashable, Sendable {
 
     /// Reads the first bytes of a connection.
     static func read(_ bytes: borrowing ByteQueue) -> Reading {
-        // SAFETY: the bytes are read while they are valid, each after a check of their number.
+        // SAFETY: the bytes are read while they are valid, each after a bounds check.
         unsafe bytes.withBytes {
             unsafe read(Array($0.prefix(headerByteCount + maxPayloadByteCount)))
         }
@@ -42,7 +42,7 @@ public struct EarlyGoAway: Hashable, Sendable {
         let payload = bytes[headerByteCount..<headerByteCount + length]
         return .whole(
             EarlyGoAway(
-                // Its first bit is reserved.
+                // The first bit is reserved.
                 lastStreamID: Int32(integer(payload.prefix(4)) & 0x7FFF_FFFF),
                 errorCode: HTTP2ErrorCode(rawValue: integer(payload.dropFirst(4).prefix(4))),
                 debugData: Array(payload.dropFirst(fixedByteCount))

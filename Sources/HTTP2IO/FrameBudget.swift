@@ -1,33 +1,34 @@
 public import Vocabulary
 
-/// How much a peer may send without answering.
+/// Limits how much a peer may send without answering requests.
 ///
-/// HTTP/2 lets a server send SETTINGS, PING, 1xx responses, empty DATA and frames of unknown types
-/// without end, and each costs the client work (RFC 9113, 10.5). What frames cost is added up; each
-/// request that the peer ends takes some of it back, and so does time. The rates are far above what
-/// a peer that answers ever needs, and far below what hurts.
+/// HTTP/2 lets a server send SETTINGS, PING, 1xx responses, empty DATA and unknown frames without
+/// end, and each costs the client work (RFC 9113, 10.5). The costs of frames add up; each request
+/// that the peer ends, and the passage of time, reduces the sum. The rates are far above what a
+/// normal peer needs, and far below what does harm.
 public struct FrameBudget: Hashable, Sendable {
-    /// Eight frames for each of 4096 open streams: a peer may take in many requests, and open its
-    /// windows for each, before it answers the first.
+    /// Eight frames for each of 4096 open streams.
+    ///
+    /// A peer may accept many requests, and open their windows, before it answers the first.
     public static let capacity = 32_768
-    /// What an answer gives back: pages of 200 KiB in the place of APNs' few octets cost no more.
+    /// How much an answer reduces the sum; covers even 200 KiB pages instead of APNs' few bytes.
     public static let refundForAnswer = 256
-    /// What a second gives back.
+    /// How much a second reduces the sum.
     public static let refundForSecond = 100
 
     private var spent = 0
-    /// Time up to here was given back.
+    /// The time up to which refunds were given.
     private var refundedUntil: Instant?
 
     public init() {}
 
-    /// Takes in what the peer has said since the last call.
+    /// Accounts for what the peer has sent since the last call.
     ///
     /// - Parameters:
-    ///   - cost: By `FrameMeter`.
-    ///   - answers: Requests that the peer has ended.
-    ///   - now: What the time is; it never goes back.
-    /// - Returns: Whether the peer keeps within the budget.
+    ///   - cost: The cost as measured by `FrameMeter`.
+    ///   - answers: The number of requests that the peer ended.
+    ///   - now: The current time; must not go backwards.
+    /// - Returns: Whether the peer stays within the budget.
     public mutating func admits(cost: Int, answers: Int, now: Instant) -> Bool {
         spent = max(0, spent - takeRefund(now: now))
         spent = max(0, spent + cost - answers * Self.refundForAnswer)
@@ -41,31 +42,31 @@ public struct FrameBudget: Hashable, Sendable {
         }
         let interval = 1_000_000_000 / Int64(Self.refundForSecond)
         let units = max(0, (now.nanoseconds &- start.nanoseconds) / interval)
-        // What is left of the interval counts the next time.
+        // The rest of the interval counts next time.
         refundedUntil = Instant(nanoseconds: start.nanoseconds &+ units &* interval)
         return Int(units)
     }
 }
 
-/// The cost of the frames in a stream of bytes, however nghttp2 handles them.
+/// Measures the cost of frames in a byte stream, independently of nghttp2.
 ///
-/// A frame costs one unit, and one more for each whole KiB of its payload. It is due with the
-/// frame's header (RFC 9113, 4.1).
+/// A frame costs one unit, plus one for each whole KiB of payload. It counts once the frame's
+/// header is complete (RFC 9113, 4.1).
 public struct FrameMeter: Hashable, Sendable {
     private static let headerByteCount = 9
     private static let lengthByteCount = 3
     private static let unitByteCount = 1024
 
-    /// Of the header that is being read.
+    /// How much of the current header was read.
     private var readByteCount = 0
-    /// The payload's length, as far as the header is read; then what of it is still to come.
+    /// The payload's length while the header is read; then the number of payload bytes to come.
     private var payloadByteCount = 0
 
     public init() {}
 
-    /// Takes the next bytes of the stream.
+    /// Processes the next bytes of the stream.
     ///
-    /// - Returns: What the frames cost whose headers end in them.
+    /// - Returns: The cost of the frames whose headers end in these bytes.
     public mutating func cost(of bytes: UnsafeRawBufferPointer) -> Int {
         var cost = 0
         var position = 0

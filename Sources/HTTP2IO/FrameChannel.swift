@@ -1,16 +1,16 @@
 import SystemIO
 
-/// What ends a channel: its session's refusal, which each side reads in its own way, or all else.
+/// What ends a channel: an error of the session, which each side interprets, or another failure.
 public enum ChannelError: Error {
     case session(HTTP2Error)
-    /// To a client only.
+    /// The server sent GOAWAY instead of SETTINGS; clients only.
     case sentAway(EarlyGoAway)
     case failed(ConnectionFailure)
 }
 
-/// HTTP/2 frames over TLS: a session and its transport, with the bytes between them.
+/// HTTP/2 frames over TLS: a session, its transport, and the buffers between them.
 ///
-/// What both sides' connections have in common. nghttp2's callbacks never touch it.
+/// Shared by clients and servers. nghttp2's callbacks never access it.
 public struct FrameChannel: ~Copyable {
     private var transport: SecureTransport
     public var session: HTTP2Session
@@ -18,11 +18,11 @@ public struct FrameChannel: ~Copyable {
     private var plaintextOut = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
     private let maxBacklogByteCount: Int
     private var meter = FrameMeter()
-    /// What the frames cost that were read and not yet asked for (`FrameMeter`).
+    /// The cost of frames read since the last `takeCost` (`FrameMeter`).
     private var untakenCost = 0
-    /// Nothing was read yet, and a GOAWAY may come first.
+    /// Whether nothing was read yet, so that a GOAWAY may come first.
     private var mayBeSentAway: Bool
-    /// Frames of one batch: four full TLS records.
+    /// The frames of one batch, in bytes: four full TLS records.
     private static let batchByteCount = 4 * TLSSession.recordByteCount
 
     public init(
@@ -39,35 +39,35 @@ public struct FrameChannel: ~Copyable {
 
     /// -1 without a socket.
     public var fileDescriptor: Int32 { transport.fileDescriptor }
-    /// SO_ERROR of the socket, taken and cleared.
+    /// The socket's SO_ERROR, which reading clears.
     var pendingError: SystemError? { transport.pendingError }
     var socketWriteCount: UInt64 { transport.socketWriteCount }
     var producedByteCount: UInt64 { transport.producedByteCount }
     var sentByteCount: UInt64 { transport.sentByteCount }
     public var peerCertificateDER: [UInt8]? { transport.peerCertificateDER }
     public var peerCertificateFacts: CertificateFacts? { transport.peerCertificateFacts }
-    /// The peer has closed its direction, and every frame of its has been read.
+    /// Whether the peer closed its direction and all its frames were read.
     public var isClosedByPeer: Bool { transport.isClosedByPeer }
-    /// Ciphertext waits for the socket.
+    /// Whether ciphertext waits for the socket.
     public var hasBacklog: Bool { transport.backlogByteCount > 0 }
-    /// As much ciphertext waits as may wait.
+    /// Whether the limit of waiting ciphertext is reached.
     public var isBacklogFull: Bool { transport.backlogByteCount >= maxBacklogByteCount }
-    /// Everything is sent and nothing can follow.
+    /// Whether everything was sent and nothing can follow.
     public var isFinished: Bool { !hasBacklog && plaintextOut.isEmpty && !session.isAlive }
 
     // MARK: From the peer
 
-    /// Takes ciphertext in without a socket.
+    /// Accepts ciphertext, without a socket.
     public mutating func receive(_ ciphertext: [UInt8]) {
         transport.receive(ciphertext)
     }
 
-    /// Queues bytes as they are, before TLS begins.
+    /// Queues bytes unencrypted, before TLS starts.
     public mutating func writePlain(_ bytes: [UInt8]) {
         transport.writePlain(bytes)
     }
 
-    /// Reads once from the socket, past TLS.
+    /// Reads once from the socket, bypassing TLS.
     public mutating func receivePlainFromSocket() throws(ConnectionFailure) -> [UInt8] {
         do throws(SystemError) {
             return try transport.receivePlainFromSocket()
@@ -76,9 +76,9 @@ public struct FrameChannel: ~Copyable {
         }
     }
 
-    /// Reads from the socket, twice at most, so that no connection starves the others.
+    /// Reads from the socket at most twice, so that no connection starves others.
     ///
-    /// What was read before an error is there nevertheless.
+    /// Bytes read before an error are available anyway.
     public mutating func receiveFromSocket() throws(ConnectionFailure) {
         do throws(SystemError) {
             if try transport.receiveFromSocket() { _ = try transport.receiveFromSocket() }
@@ -87,9 +87,9 @@ public struct FrameChannel: ~Copyable {
         }
     }
 
-    /// Continues with the TLS handshake.
+    /// Continues the TLS handshake.
     ///
-    /// - Returns: whether it is done.
+    /// - Returns: whether it is complete.
     public mutating func handshake() throws(ConnectionFailure) -> Bool {
         do throws(TLSError) {
             return try transport.handshake()
@@ -98,7 +98,7 @@ public struct FrameChannel: ~Copyable {
         }
     }
 
-    /// Decrypts what has come and lets the session read it.
+    /// Decrypts the bytes received and passes them to the session.
     public mutating func receiveFrames() throws(ChannelError) {
         while true {
             let keptByteCount = plaintextIn.count
@@ -125,7 +125,7 @@ public struct FrameChannel: ~Copyable {
         }
     }
 
-    /// What the frames cost that were read since the last call.
+    /// The cost of the frames read since the last call.
     mutating func takeCost() -> Int {
         defer { untakenCost = 0 }
         return untakenCost
@@ -133,15 +133,15 @@ public struct FrameChannel: ~Copyable {
 
     // MARK: To the peer
 
-    /// Encrypts one batch of frames, unless the socket is behind.
+    /// Encrypts one batch of frames, unless the socket is congested.
     ///
-    /// `correct` sees each frame, at the queue's end, before it is encrypted.
+    /// `correct` may change each frame, at the end of the queue, before it is encrypted.
     ///
-    /// While more frames follow only full records are made; what is left over goes first into the
-    /// next batch.
+    /// While more frames follow, only full records are produced; the remainder starts the next
+    /// batch.
     ///
-    /// - Returns: false when there was nothing to send or no room for it.
-    /// - Throws: what ends the connection.
+    /// - Returns: false if there was nothing to send, or no room for it.
+    /// - Throws: the failure that ends the connection.
     public mutating func sendBatch(
         correct: (inout ByteQueue, _ frameByteCount: Int) -> Void
     ) throws(ChannelError) -> Bool {
@@ -169,7 +169,7 @@ public struct FrameChannel: ~Copyable {
         return true
     }
 
-    /// Puts bytes that need be no frame behind those that wait for encryption.
+    /// Appends bytes, which need not be a frame, to those that wait for encryption.
     public mutating func appendRaw(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             // SAFETY: append copies the bytes while they are valid.
@@ -178,7 +178,7 @@ public struct FrameChannel: ~Copyable {
         }
     }
 
-    /// Gives the socket as much as it takes.
+    /// Writes as much to the socket as it accepts.
     public mutating func flush() throws(ConnectionFailure) {
         do throws(SystemError) {
             try transport.flush()
@@ -187,27 +187,27 @@ public struct FrameChannel: ~Copyable {
         }
     }
 
-    /// Takes all ciphertext for the peer, without a socket.
+    /// Removes and returns all ciphertext for the peer, without a socket.
     public mutating func takeOutgoing() -> [UInt8] { transport.takeOutgoing() }
 
-    /// Ends both directions of the socket; what waits is not sent.
+    /// Closes both directions of the socket; waiting bytes are not sent.
     public mutating func abort() {
         transport.shutDown()
     }
 
-    /// Says GOAWAY past nghttp2 and whatever it still has to send (RFC 9113, 6.8).
+    /// Sends GOAWAY, bypassing nghttp2 and its pending frames (RFC 9113, 6.8).
     mutating func sayGoAway(_ errorCode: HTTP2ErrorCode) {
-        // A payload of 8 octets, type 7, and no stream of the peer's that was acted on.
+        // A payload of 8 octets, type 7, and last stream ID 0: no stream of the peer was processed.
         appendRaw([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0])
         appendRaw([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: errorCode.rawValue >> $0) })
-        // The connection ends in any case: whether the peer still hears why changes nothing.
+        // The connection ends in any case, so a failure to send is ignored.
         try? transport.write(&plaintextOut, byteCount: plaintextOut.count)
     }
 
-    /// Says close_notify, tries once to send what waits, and ends both directions.
+    /// Sends close_notify, tries once to send waiting bytes, and closes both directions.
     public mutating func close() {
         transport.writeEnd()
-        // The connection is over: whether the peer still hears it changes nothing.
+        // The connection ends in any case, so a failure to send is ignored.
         try? transport.flush()
         transport.shutDown()
     }

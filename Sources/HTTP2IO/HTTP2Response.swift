@@ -1,12 +1,12 @@
-/// A complete response: status, header fields and the beginning of the body.
+/// A complete response: status, header fields and the start of the body.
 public struct HTTP2Response: Hashable, Sendable {
     /// The value of `:status`.
     public private(set) var status = 0
     public private(set) var isBodyTruncated = false
-    /// Header fields one after the other, and the body behind them.
+    /// The header fields, followed by the body.
     ///
-    /// A field is two lengths of two bytes each, name, value. One array for all, because a response
-    /// on the fast path should cost one allocation.
+    /// A field is two lengths of two bytes each, name, value. All of it is in one array, so that a
+    /// response on the fast path costs one allocation.
     private var bytes: [UInt8] = []
     private var fieldsByteCount = 0
 
@@ -24,10 +24,10 @@ public struct HTTP2Response: Hashable, Sendable {
         bytes += body
     }
 
-    /// The body, cut to the connection's `maxResponseBodyByteCount`.
+    /// The body, truncated to the connection's `maxResponseBodyByteCount`.
     public var body: [UInt8] { Array(bytes[fieldsByteCount...]) }
 
-    /// The value of the first field of that name, which must be in lower case.
+    /// The value of the first field with this name, which must be in lower case.
     public func value(of name: String) -> ArraySlice<UInt8>? {
         var index = 0
         while index < fieldsByteCount {
@@ -40,12 +40,12 @@ public struct HTTP2Response: Hashable, Sendable {
         return nil
     }
 
-    /// The text of the first field of that name, which must be in lower case.
+    /// The value as text of the first field with this name, which must be in lower case.
     public func text(of name: String) -> String? {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Every field in order of arrival, pseudo-header fields left out.
+    /// All fields in order of arrival, without pseudo-header fields.
     public var headers: [(name: String, value: String)] {
         var headers: [(name: String, value: String)] = []
         var index = 0
@@ -62,14 +62,14 @@ public struct HTTP2Response: Hashable, Sendable {
         return headers
     }
 
-    /// What a response with the fields that are kept, and a reason, takes.
+    /// The usual size of a response with the kept fields and a reason.
     private static let usualByteCount = 256
 
-    /// Whether nothing of it has come.
+    /// Whether nothing has arrived.
     var isEmpty: Bool { status == 0 && bytes.isEmpty }
 
-    /// Forgets what has come: an informational response (RFC 9110, 15.2), or one whose memory is to
-    /// be used again.
+    /// Drops what has arrived: an informational response (RFC 9110, 15.2), or a response to be
+    /// reused.
     mutating func restart() {
         status = 0
         isBodyTruncated = false
@@ -82,9 +82,9 @@ public struct HTTP2Response: Hashable, Sendable {
         status = unsafe digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }
 
-    /// Appends a copy of the field, unless the body has begun.
+    /// Appends a copy of the field, unless the body has started.
     ///
-    /// Both lengths are below 65536: the header list is bounded.
+    /// Both lengths are below 65536, because the header list is limited.
     mutating func appendField(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>
@@ -96,7 +96,7 @@ public struct HTTP2Response: Hashable, Sendable {
         bytes.append(addingCapacity: byteCount) { room in
             unsafe room.withUnsafeMutableBufferPointer { buffer, count in
                 let room = UnsafeMutableRawBufferPointer(buffer)
-                // SAFETY: the room is for all of it.
+                // SAFETY: the buffer has room for all of it.
                 unsafe room.storeBytes(
                     of: UInt16(truncatingIfNeeded: name.count).bigEndian,
                     as: UInt16.self

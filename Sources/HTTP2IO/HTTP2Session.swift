@@ -2,15 +2,15 @@ import CNghttp2
 import CPrefetch
 import Glibc
 
-/// One side of one HTTP/2 connection as a byte machine over nghttp2: it does no I/O of its own.
+/// One side of an HTTP/2 connection over nghttp2; performs no I/O of its own.
 ///
-/// Frames of the peer go in by `receive`, frames for the peer come out by `produceFrame`. What they
-/// mean is told through the callbacks, which note facts in the context and never call back into
-/// nghttp2 (programmers-guide, "Remarks"), except for a stream's user data: all look it up, and a
+/// `receive` accepts bytes from the peer, `produceFrame` returns frames for it. Their meaning is
+/// reported to the callbacks, which record facts in the context and never call back into nghttp2
+/// (programmers-guide, "Remarks"), except for a stream's user data: all callbacks look it up, and a
 /// server's `headersBegan` sets it.
 @safe public struct HTTP2Session: ~Copyable {
     public let raw: OpaquePointer
-    /// Outlives the session, which `deinit` ends.
+    /// Outlives the session, which `deinit` frees.
     private let memory = SessionMemory()
 
     public enum Role {
@@ -18,7 +18,7 @@ import Glibc
         case server
     }
 
-    /// Makes a session whose callbacks get `context`, which must outlive it.
+    /// Makes a session whose callbacks receive `context`, which must outlive it.
     public init(
         _ role: Role,
         context: UnsafeMutableRawPointer,
@@ -34,15 +34,15 @@ import Glibc
             unsafe nghttp2_option_del(option)
         }
         unsafe setCallbacks(callbacks)
-        // Closed streams serve no purpose without priorities.
+        // Closed streams are only needed for priorities.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
-        // Against PING and SETTINGS floods: answers that wait, entries of one frame.
+        // Against PING and SETTINGS floods: limits pending answers, and entries per frame.
         unsafe nghttp2_option_set_max_outbound_ack(option, 1000)
         unsafe nghttp2_option_set_max_settings(option, 32)
         var session: OpaquePointer?
         var allocator = unsafe memory.allocator
         // SAFETY: the session copies callbacks, options and the allocator; the caller keeps the
-        // context alive, and `memory` lives longer than the session.
+        // context alive, and `memory` outlives the session.
         let status =
             switch role {
             case .client:
@@ -70,7 +70,7 @@ import Glibc
         unsafe nghttp2_session_del(raw)
     }
 
-    /// Takes bytes of the peer in.
+    /// Processes bytes from the peer.
     mutating func receive(_ bytes: borrowing ByteQueue) throws(HTTP2Error) {
         let consumed = unsafe bytes.withBytes { bytes in
             let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -81,23 +81,23 @@ import Glibc
 
     /// Appends one frame for the peer to `queue`.
     ///
-    /// - Returns: The frame's length; 0 when there is nothing to send.
+    /// - Returns: The frame's length; 0 if there is nothing to send.
     mutating func produceFrame(into queue: inout ByteQueue) throws(HTTP2Error) -> Int {
         var start: UnsafePointer<UInt8>?
         let count = unsafe nghttp2_session_mem_send(raw, &start)
         guard count >= 0 else { throw HTTP2Error(code: Int32(count)) }
         guard count > 0, let start = unsafe start else { return 0 }
-        // SAFETY: the frame is valid until the next call of nghttp2.
+        // SAFETY: the frame is valid until the next call into nghttp2.
         unsafe queue.append(start, byteCount: count)
         return count
     }
 
-    /// Whether the connection still has a purpose: something may come, or something must go.
+    /// Whether the session still expects to receive or send frames.
     var isAlive: Bool {
         unsafe nghttp2_session_want_read(raw) != 0 || nghttp2_session_want_write(raw) != 0
     }
 
-    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS; nil when it has not set one.
+    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS; nil if it has not set one.
     var peerMaxConcurrentStreams: Int? {
         let value = unsafe nghttp2_session_get_remote_settings(
             raw,
@@ -154,10 +154,10 @@ import Glibc
         )
     }
 
-    /// The highest stream of the peer's that this side has acted on.
+    /// The highest stream ID of the peer that this side has processed.
     public var lastProcessedStreamID: Int32 { unsafe nghttp2_session_get_last_proc_stream_id(raw) }
 
-    /// The connection's receive window, in octets; WINDOW_UPDATE follows by itself.
+    /// Sets the connection's receive window in octets; nghttp2 sends WINDOW_UPDATE.
     public mutating func setConnectionWindow(_ byteCount: Int32) throws(HTTP2Error) {
         try Self.check(
             unsafe nghttp2_session_set_local_window_size(
@@ -221,32 +221,31 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     public static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
 
     public var description: String {
-        // SAFETY: nghttp2_http2_strerror returns static texts.
+        // SAFETY: nghttp2_http2_strerror returns static strings.
         unsafe String(cString: nghttp2_http2_strerror(rawValue))
     }
 }
 
-/// nghttp2 refused a call or gave the connection up; `code` is an NGHTTP2_ERR value.
+/// nghttp2 rejected a call or the connection; `code` is an NGHTTP2_ERR value.
 public struct HTTP2Error: Error, Hashable {
     let code: Int32
 
-    /// More answers to the peer's PING and SETTINGS wait than may wait, or a header block does not
-    /// end.
+    /// Whether too many answers to PING and SETTINGS are pending, or a header block does not end.
     var isFlood: Bool {
         code == NGHTTP2_ERR_FLOODED.rawValue || code == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS.rawValue
     }
 
     var text: String {
-        // SAFETY: nghttp2_strerror returns static texts.
+        // SAFETY: nghttp2_strerror returns static strings.
         unsafe String(cString: nghttp2_strerror(code))
     }
 }
 
-/// The memory of one nghttp2 session: what is freed is kept for the next object of its size.
+/// The memory of one nghttp2 session; freed blocks are kept for objects of the same size.
 ///
-/// nghttp2 makes five small objects for a request and frees them all when the stream is closed. A
-/// turn opens hundreds of streams, many more than malloc's cache of a thread remembers. What is
-/// kept is bounded by what the session ever used at once, and goes back when the session ends.
+/// nghttp2 allocates five small objects per request, and frees them when the stream is closed. A
+/// turn opens hundreds of streams, many more than malloc's per-thread cache covers. The kept memory
+/// is bounded by the session's peak, and is freed with the session.
 @safe private struct SessionMemory: ~Copyable {
     private let lists: UnsafeMutablePointer<FreeLists>
 
@@ -261,7 +260,7 @@ public struct HTTP2Error: Error, Hashable {
         unsafe lists.deallocate()
     }
 
-    /// nghttp2's allocator, valid as long as this is; the session copies it.
+    /// nghttp2's allocator, valid as long as this value; the session copies it.
     var allocator: nghttp2_mem {
         unsafe nghttp2_mem(
             mem_user_data: lists,
@@ -277,31 +276,31 @@ public struct HTTP2Error: Error, Hashable {
     }
 }
 
-/// SAFETY: nghttp2 hands the pointer back that `allocator` gave it.
+/// SAFETY: nghttp2 passes back the pointer that `allocator` gave it.
 private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<FreeLists> {
     guard let context = unsafe context else { preconditionFailure("an allocator without memory") }
     return unsafe context.assumingMemoryBound(to: FreeLists.self)
 }
 
-/// Free blocks by size, each list the newest first.
+/// Free blocks by size, the most recently freed first.
 ///
-/// A block's size is stored before its first byte; a free one's first bytes point to the next. As
-/// nghttp2's manual asks, the functions mean what the C library's of their names mean.
+/// A block's size is stored before its first byte; the first bytes of a free block point to the
+/// next. As nghttp2's manual requires, the functions behave like the C functions of the same names.
 @unsafe private struct FreeLists {
-    /// Sizes are rounded up to multiples of it; it is a multiple of every alignment.
+    /// Sizes are rounded up to multiples of this, which is a multiple of every alignment.
     private static let step = 64
-    /// Larger ones come and go through malloc: buffers of frames, and a session has few.
+    /// Larger blocks use malloc directly: they are frame buffers, and a session has few.
     ///
-    /// In a debug build all do, so that sanitizers and valgrind see each use of what was freed.
+    /// In a debug build all blocks do, so that sanitizers and valgrind detect use after free.
     #if DEBUG
     private static let largestKept = 0
     #else
     private static let largestKept = 512
     #endif
-    /// What is before a block: its size, and what keeps the block aligned.
+    /// The bytes before a block: its size, padded to keep the block aligned.
     private static let headByteCount = 16
 
-    /// By size, in steps.
+    /// The first free block of each size, in steps.
     private var first = unsafe InlineArray<9, UnsafeMutableRawPointer?>(repeating: nil)
 
     mutating func allocate(_ size: Int) -> UnsafeMutableRawPointer? {
@@ -310,7 +309,7 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
         guard let block = unsafe first[steps] else { return unsafe make(steps &* Self.step) }
         let next = unsafe block.load(as: UnsafeMutableRawPointer?.self)
         unsafe first[steps] = next
-        // It was freed long ago, and is wanted with the next stream.
+        // The next block was freed long ago, and is needed for the next stream.
         if let next = unsafe next { unsafe hg_prefetch(next, size) }
         return unsafe block
     }
@@ -346,7 +345,7 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
         return unsafe larger
     }
 
-    /// Frees every block that nobody uses.
+    /// Frees every unused block.
     mutating func giveBack() {
         for steps in unsafe first.indices {
             while let block = unsafe first[steps] {
@@ -364,7 +363,7 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
         return unsafe start + Self.headByteCount
     }
 
-    /// SAFETY: `make` wrote it there.
+    /// SAFETY: `make` wrote the size there.
     private static func size(of block: UnsafeMutableRawPointer) -> Int {
         unsafe (block - headByteCount).load(as: Int.self)
     }

@@ -2,30 +2,30 @@ import CNghttp2
 import Glibc
 public import Vocabulary
 
-/// The header blocks of requests on their way into frames.
+/// The header blocks of requests that are not framed yet.
 ///
-/// nghttp2 makes HEADERS frames with a single field that is never sent; here they get the request's
-/// own, in the order in which the frames are made.
+/// nghttp2 produces HEADERS frames with a single placeholder field; this replaces it by the
+/// request's own fields, in the order in which the frames are produced.
 struct HeaderQueue: ~Copyable {
-    /// The most bytes of one request's names and values; a frame holds them in any case.
+    /// The most bytes of one request's names and values; they always fit into one frame.
     static let maxByteCount = 15_000
 
     private var waiting = WaitingHeaders()
     private var encoder = HeaderBlockEncoder()
 
-    /// A frame's header: length, type, flags, stream (RFC 9113, 4.1).
+    /// The length of a frame's header: length, type, flags, stream (RFC 9113, 4.1).
     private static let frameHeadByteCount = 9
 
     mutating func append(_ block: borrowing HeaderBlock, streamID: Int32) {
         waiting.append(block, streamID: streamID)
     }
 
-    /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Applies the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func limitTable(to byteCount: Int) {
         encoder.limitTable(to: byteCount)
     }
 
-    /// Puts a request's header block into a frame that was just made, if it is for HEADERS.
+    /// Writes a request's header block into the frame just produced, if its type is HEADERS.
     mutating func writeHeaders(_ frames: inout ByteQueue, _ frameByteCount: Int) {
         // SAFETY: the frame's bytes are valid during the closure; its length is checked first.
         let streamID: Int32? = unsafe frames.withLast(frameByteCount) { frame in
@@ -51,18 +51,19 @@ struct HeaderQueue: ~Copyable {
     }
 }
 
-/// The header fields of requests that are submitted and not yet made frames of, in the order of
-/// their streams.
+/// The header fields of submitted requests that are not framed yet, in stream order.
 ///
-/// Not encoded yet: a request that is cancelled before it is sent must leave no trace in the peer's
-/// dynamic table.
+/// They are not encoded yet: a request that is cancelled before it is sent must not change the
+/// peer's dynamic table.
 private struct WaitingHeaders: ~Copyable {
-    /// A request after the other: its stream, the number of its fields and the length of their
-    /// bytes, four bytes each, then the fields as their block has them, and the bytes.
+    /// One record per request: the stream, the number of fields and their byte count (four bytes
+    /// each).
+    ///
+    /// Then follow the fields as in their block, and the bytes.
     private var records = ByteQueue(capacity: 16384)
     private static let headByteCount = 12
 
-    /// Adds a request, whose stream is above all before.
+    /// Adds a request; its stream ID must be higher than all before.
     mutating func append(_ block: borrowing HeaderBlock, streamID: Int32) {
         precondition(block.bytes.count <= HeaderQueue.maxByteCount, "headers too long")
         let fieldsByteCount = block.fields.count * MemoryLayout<HeaderBlock.Field>.stride
@@ -71,7 +72,7 @@ private struct WaitingHeaders: ~Copyable {
             unsafe room.storeBytes(of: UInt32(streamID), as: UInt32.self)
             unsafe room.storeBytes(of: UInt32(block.fields.count), toByteOffset: 4, as: UInt32.self)
             unsafe room.storeBytes(of: UInt32(block.bytes.count), toByteOffset: 8, as: UInt32.self)
-            // SAFETY: the room is for all of them; fields and bytes are plain memory.
+            // SAFETY: the buffer has room for all of them; fields and bytes are trivial types.
             unsafe block.fields.withUnsafeBytes { fields in
                 unsafe UnsafeMutableRawBufferPointer(rebasing: room[Self.headByteCount...])
                     .copyMemory(from: fields)
@@ -85,7 +86,7 @@ private struct WaitingHeaders: ~Copyable {
         }
     }
 
-    /// Gives access to the fields of a stream, and forgets them and all before: those were never
+    /// Passes a stream's fields to `body`, and drops them and all earlier ones, which were never
     /// sent.
     mutating func take<Value>(
         streamID: Int32,
@@ -105,7 +106,7 @@ private struct WaitingHeaders: ~Copyable {
             defer { records.removeFirst(textStart + textByteCount) }
             guard found == streamID else { continue }
             return unsafe records.withBytes { bytes in
-                // SAFETY: `append` wrote it so; the fields are valid during the call.
+                // SAFETY: `append` wrote this layout; the fields are valid during the call.
                 unsafe body(
                     HeaderFieldReader(
                         UnsafeRawBufferPointer(rebasing: bytes[Self.headByteCount..<textStart]),
@@ -119,7 +120,7 @@ private struct WaitingHeaders: ~Copyable {
     }
 }
 
-/// The fields of a header block in borrowed memory.
+/// Reads the fields of a header block from borrowed memory.
 @unsafe private struct HeaderFieldReader {
     @unsafe struct Field {
         var indexing: HeaderBlock.Indexing
@@ -127,31 +128,31 @@ private struct WaitingHeaders: ~Copyable {
         var value: UnsafeBufferPointer<UInt8>
 
         var nameAndValue: UnsafeBufferPointer<UInt8> {
-            // SAFETY: a HeaderBlock's value is behind its name.
+            // SAFETY: in a HeaderBlock, a value follows its name.
             unsafe UnsafeBufferPointer(start: name.baseAddress, count: name.count + value.count)
         }
     }
 
     private var position: UnsafeRawPointer?
     private let end: UnsafeRawPointer?
-    /// What the fields point into.
+    /// The bytes that the fields point into.
     private let bytes: UnsafeBufferPointer<UInt8>
 
     /// - Parameters:
-    ///   - fields: The block's, as they lie in memory.
-    ///   - bytes: The block's.
+    ///   - fields: The block's fields, in their memory layout.
+    ///   - bytes: The block's bytes.
     init(_ fields: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) {
         unsafe position = fields.baseAddress
         unsafe end = fields.baseAddress.map { unsafe $0 + fields.count }
         unsafe self.bytes = bytes.assumingMemoryBound(to: UInt8.self)
     }
 
-    /// Of all that are left.
+    /// The number of remaining fields.
     var count: Int {
         unsafe (Int(bitPattern: end) - Int(bitPattern: position))
             / MemoryLayout<HeaderBlock.Field>.stride
     }
-    /// Of all names and values.
+    /// The number of bytes of all names and values.
     var byteCount: Int { unsafe bytes.count }
 
     mutating func next() -> Field? {
@@ -170,20 +171,22 @@ private struct WaitingHeaders: ~Copyable {
     }
 }
 
-/// Writes the header blocks of one connection's requests in HPACK (RFC 7541), each field in the
-/// representation that it asks for.
+/// Encodes the header blocks of a connection's requests in HPACK (RFC 7541).
 ///
-/// Strings are written as they are: Huffman's code would take a sixth off a notification's bytes,
-/// and cost as much CPU time as all the rest of its way to the socket.
+/// Each field chooses its representation.
+///
+/// Strings are not Huffman-coded: that would save a sixth of a notification's bytes, and cost as
+/// much CPU time as the rest of its path to the socket.
 private struct HeaderBlockEncoder {
     private var table = HeaderTable()
     private var memory = FieldMemory()
-    /// Names that have been indexed for their own sake; a few, whatever became of their entries.
+    /// Names that were indexed once; they are few, and stay here even if their entries were
+    /// evicted.
     private var namesSent: [[UInt8]] = []
-    /// The peer's lowest limit since the last block, to be announced with the next.
+    /// The peer's lowest limit since the last block; the next block announces it.
     private var lowestLimit: Int?
 
-    /// Takes the peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Applies the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func limitTable(to byteCount: Int) {
         let limit = min(byteCount, HeaderTable.maxSize)
         guard limit != table.limit else { return }
@@ -192,12 +195,12 @@ private struct HeaderBlockEncoder {
         memory.forget()
     }
 
-    /// Appends the block to `output`.
+    /// Appends the encoded block to `output`.
     mutating func encode(_ fields: HeaderFieldReader, into output: inout ByteQueue) {
         var fields = unsafe fields
-        // A field's index and two lengths take fifteen bytes at most, a change of the table ten.
+        // A field's index and two lengths take at most 15 bytes, a table size update at most 10.
         unsafe output.append(upTo: fields.byteCount + 15 * fields.count + 10) { room in
-            // SAFETY: a queue's room is bytes, and large enough for all that is written.
+            // SAFETY: the buffer is bytes, and large enough for everything that is written.
             guard let start = room.baseAddress else { return 0 }
             var writer = unsafe HPACKWriter(start.assumingMemoryBound(to: UInt8.self))
             if let lowestLimit {
@@ -235,7 +238,7 @@ private struct HeaderBlockEncoder {
         }
     }
 
-    /// Writes a field that is in no table.
+    /// Writes a field that `FieldMemory` does not know.
     private mutating func lookUp(
         _ field: HeaderFieldReader.Field,
         at place: Int,
@@ -278,7 +281,7 @@ private struct HeaderBlockEncoder {
         let isWanted =
             switch unsafe field.indexing {
             case .indexed: true
-            // Not again when its entry has been pushed out: "once" is for the connection.
+            // Not again if its entry was evicted: it is indexed once per connection.
             case .nameIndexedOnce:
                 !isNameKnown && !namesSent.contains { unsafe $0.elementsEqual(field.name) }
             case .neverIndexed: false
@@ -291,7 +294,7 @@ private struct HeaderBlockEncoder {
     }
 }
 
-/// Writes HPACK's primitives into borrowed room that is large enough.
+/// Writes HPACK's primitives into a borrowed buffer that is large enough.
 @unsafe private struct HPACKWriter {
     private let start: UnsafeMutablePointer<UInt8>
     private var end: UnsafeMutablePointer<UInt8>
@@ -303,7 +306,7 @@ private struct HeaderBlockEncoder {
 
     var count: Int { unsafe end - start }
 
-    /// RFC 7541, 5.1; the pattern is in the bits above the prefix.
+    /// Writes an integer (RFC 7541, 5.1); the pattern is in the bits above the prefix.
     @inline(__always)
     mutating func integer(_ value: Int, prefix: Int, pattern: UInt8) {
         let mask = 1 << prefix &- 1
@@ -314,7 +317,7 @@ private struct HeaderBlockEncoder {
         unsafe rest(value - mask)
     }
 
-    /// RFC 7541, 6.2; a name that no table has is written out.
+    /// Writes a literal field (RFC 7541, 6.2); a name without an index is written out.
     mutating func literal(
         _ field: HeaderFieldReader.Field,
         name: Int?,
@@ -326,7 +329,7 @@ private struct HeaderBlockEncoder {
         unsafe text(field.value)
     }
 
-    /// What does not fit an integer's prefix.
+    /// Writes the part of an integer that does not fit into its prefix.
     private mutating func rest(_ value: Int) {
         var rest = value
         while rest >= 128 {
@@ -336,7 +339,7 @@ private struct HeaderBlockEncoder {
         unsafe byte(UInt8(rest))
     }
 
-    /// RFC 7541, 5.2, without Huffman's code.
+    /// Writes a string (RFC 7541, 5.2), without Huffman coding.
     private mutating func text(_ bytes: UnsafeBufferPointer<UInt8>) {
         unsafe integer(bytes.count, prefix: 7, pattern: 0)
         guard let source = bytes.baseAddress else { return }
@@ -350,37 +353,38 @@ private struct HeaderBlockEncoder {
     }
 }
 
-/// Where the tables hold the fields of a connection's last blocks, by a field's place in its block:
-/// most blocks have in the same place what the one before had there.
+/// Caches where the tables contain the fields of recent blocks, by a field's position in its block.
 ///
-/// To be forgotten with every change of the dynamic table, which moves the indices.
+/// Most blocks have the same field at the same position as the block before.
+///
+/// Must be cleared with every change of the dynamic table, which shifts the indices.
 private struct FieldMemory {
-    /// A field, or a name alone, that a table holds.
+    /// A field, or a name alone, that is in a table.
     private struct Entry {
         var index = 0
-        /// `nameAlone`, or how much of the text is the name.
+        /// The length of the name within the text, or `nameAlone`.
         var nameByteCount = 0
-        /// Of name and value, or of the name alone; -1: nothing is known.
+        /// The length of name and value, or of the name alone; -1: unused.
         var byteCount = -1
     }
 
-    /// Instead of the name's length: there is no value.
+    /// Used instead of the name's length if there is no value.
     static let nameAlone = -1
 
-    /// What is further back, or longer, is looked up every time.
+    /// Fields at later positions, and longer ones, are looked up every time.
     private static let maxFieldCount = 16
     private static let maxByteCount = 64
 
     private var entries = [Entry](repeating: Entry(), count: maxFieldCount)
     private var texts = [UInt8](repeating: 0, count: maxFieldCount * maxByteCount)
 
-    /// Looks a field, or a name, up.
+    /// Looks up a field or a name.
     ///
     /// - Parameters:
-    ///   - place: The field's place in its block.
+    ///   - place: The field's position in its block.
     ///   - text: The field's name and value, or its name alone.
-    ///   - nameByteCount: How much of the text is the name, or `nameAlone`.
-    /// - Returns: Its index in the tables; nil if that is not known.
+    ///   - nameByteCount: The length of the name within the text, or `nameAlone`.
+    /// - Returns: Its index in the tables; nil if unknown.
     @inline(__always)
     func index(at place: Int, _ text: UnsafeBufferPointer<UInt8>, nameByteCount: Int) -> Int? {
         guard place < Self.maxFieldCount, let start = text.baseAddress else { return nil }
@@ -390,7 +394,7 @@ private struct FieldMemory {
         }
         let isKnown = unsafe texts.withUnsafeBytes { texts in
             guard let known = texts.baseAddress else { return false }
-            // SAFETY: every place has room for `maxByteCount`, and no entry is longer.
+            // SAFETY: every position has room for `maxByteCount`, and no entry is longer.
             return unsafe memcmp(known + place * Self.maxByteCount, start, text.count) == 0
         }
         return isKnown ? entry.index : nil
@@ -405,7 +409,7 @@ private struct FieldMemory {
         guard place < Self.maxFieldCount, text.count <= Self.maxByteCount else { return }
         entries[place] = Entry(index: index, nameByteCount: nameByteCount, byteCount: text.count)
         let start = place * Self.maxByteCount
-        // SAFETY: the text is valid during the call; the array looks after its own bounds.
+        // SAFETY: the text is valid during the call; the array checks its own bounds.
         unsafe texts.replaceSubrange(start..<start + text.count, with: text)
     }
 
@@ -414,15 +418,15 @@ private struct FieldMemory {
     }
 }
 
-/// The static table (RFC 7541, appendix A), as far as requests to APNs need it.
+/// The part of the static table (RFC 7541, appendix A) that requests to APNs use.
 private enum StaticHeaderTable {
-    /// The index of a field, or else of its name.
+    /// The index of a field, or else that of its name.
     struct Match {
         var field: Int?
         var name: Int?
     }
 
-    /// The dynamic table's first index.
+    /// The first index of the dynamic table.
     static let nextIndex = 62
 
     static func find(
@@ -454,29 +458,29 @@ private enum StaticHeaderTable {
 /// The peer's dynamic table as this side has filled it (RFC 7541, 2.3.2).
 private struct HeaderTable {
     private struct Entry {
-        /// Counts from the first byte that was ever kept.
+        /// Counted from the first byte that was ever stored.
         var start: Int
         var nameByteCount: Int
         var valueByteCount: Int
 
-        /// RFC 7541, 4.1.
+        /// The size as defined in RFC 7541, 4.1.
         var size: Int { nameByteCount + valueByteCount + 32 }
     }
 
-    /// The largest table that is made use of, whatever the peer allows.
+    /// The largest table size to use, even if the peer allows more.
     static let maxSize = 4096
 
-    /// Oldest first; names and values of the entries in their order.
+    /// Oldest first; names and values are concatenated in the same order.
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
     private var droppedByteCount = 0
     private var size = 0
-    /// What the peer allows; entries that do not fit any more are dropped.
+    /// The size that the peer allows; entries that no longer fit are evicted.
     var limit = HeaderTable.maxSize {
         didSet { makeRoom(for: 0) }
     }
 
-    /// The index of the newest entry of that name, and of that value if it is not nil.
+    /// The index of the newest entry with this name, and with this value if it is not nil.
     func find(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>?
@@ -497,12 +501,12 @@ private struct HeaderTable {
         return nil
     }
 
-    /// Whether an entry of these sizes leaves room for others.
+    /// Whether an entry of this size leaves room for others.
     func isWorthwhile(nameByteCount: Int, valueByteCount: Int) -> Bool {
         4 * (nameByteCount + valueByteCount + 32) <= 3 * limit
     }
 
-    /// Adds an entry that is worthwhile, and drops the oldest as the peer will.
+    /// Adds an entry, and evicts the oldest ones, as the peer will.
     mutating func insert(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>
@@ -519,7 +523,7 @@ private struct HeaderTable {
         size += entry.size
     }
 
-    /// RFC 7541, 4.3 and 4.4.
+    /// Evicts entries (RFC 7541, 4.3 and 4.4).
     private mutating func makeRoom(for wanted: Int) {
         var dropped = 0
         while size + wanted > limit, dropped < entries.count {
@@ -545,10 +549,10 @@ private struct HeaderTable {
 }
 
 extension HeaderBlock {
-    /// Whether every value may be in HTTP (RFC 9113, 8.2.1).
+    /// Whether every value is valid in HTTP (RFC 9113, 8.2.1).
     ///
-    /// A value may not hold NUL, CR or LF, nor begin or end with white space: a producer's text
-    /// must not break the framing.
+    /// A value must not contain NUL, CR or LF, nor start or end with white space, so that a
+    /// producer's text cannot break the framing.
     public var hasValidValues: Bool {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             let hasControls = unsafe Self.hasControls(bytes)
@@ -573,9 +577,9 @@ extension HeaderBlock {
         return unsafe value.first != UInt8(ascii: " ") && value.last != UInt8(ascii: " ")
     }
 
-    /// Whether any byte is a control character, which few requests have.
+    /// Whether any byte is a control character, which is rare.
     ///
-    /// Looks at all bytes, because a loop that cannot end early is one over vectors.
+    /// Checks every byte without an early exit, so that the compiler vectorises the loop.
     private static func hasControls(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0
         for index in bytes.indices {

@@ -1,15 +1,15 @@
 /// Why a file with a key or a certificate is unusable.
 public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Which of the files that belong together is to blame.
+    /// Which of several related files is at fault.
     public enum Part: Hashable, Sendable {
-        /// Of a signature, or of the certificate.
+        /// The key file: of a signing key, or of the certificate.
         case privateKey
         case certificate
         case passphrase
     }
 
     public let part: Part
-    /// Completes a sentence about that file: "is a certificate; expected a private key in PEM".
+    /// Completes a sentence about the file: "is a certificate; expected a private key in PEM".
     public let description: String
 
     init(_ part: Part, _ description: String) {
@@ -17,7 +17,7 @@ public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The file has no block of the kind that is wanted.
+    /// Makes the error for a file without a block of the expected kind.
     init(_ part: Part, _ text: PEMText, _ bytes: [UInt8], expected: String) {
         if let block = text.blocks.first {
             self.init(part, "is \(block.noun); expected \(expected)")

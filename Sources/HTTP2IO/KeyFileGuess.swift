@@ -1,12 +1,12 @@
 import Vocabulary
 
-/// What a file is that should hold a key or a certificate in PEM and does not.
+/// Guesses what a file is that contains no usable PEM block.
 enum KeyFileGuess {
-    /// The noun for a file without any PEM block, and what to do with it.
+    /// A noun for the file, and advice on what to do with it.
     static func of(_ bytes: [UInt8]) -> (noun: String, advice: String) {
         if isUTF16(bytes) { return ("text in UTF-16", "; save it as UTF-8") }
         if let shape = DERShape(bytes) { return (shape.noun, shape.advice) }
-        // No text has such a byte.
+        // No text contains such bytes.
         if bytes.contains(where: { $0 < 9 }), let length = DERShape.announcedLength(of: bytes),
             length > bytes.count
         {
@@ -34,7 +34,7 @@ enum KeyFileGuess {
         (Array("%PDF-".utf8), "a PDF document"),
     ]
 
-    /// With its byte order mark, or, for a text in ASCII, without.
+    /// With a byte order mark; for ASCII text, also without.
     private static func isUTF16(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
             || bytes.count >= 4 && (bytes[0] == 0) != (bytes[1] == 0)
@@ -56,7 +56,7 @@ enum KeyFileGuess {
     }
 }
 
-/// What kind of thing a DER encoding is, by the types of its outer elements.
+/// The kind of a DER encoding, judged by the types of its outer elements.
 enum DERShape {
     /// RFC 5958, or the older forms of RFC 5915 and RFC 8017.
     case privateKey
@@ -73,7 +73,7 @@ enum DERShape {
     case cms
     case other
 
-    /// Nil: it is not DER, or not whole.
+    /// Nil if the bytes are not DER, or incomplete.
     init?(_ bytes: [UInt8]) {
         var outer = bytes[...]
         guard let (tag, content) = DERReader.element(&outer), tag == DERReader.sequence,
@@ -99,7 +99,7 @@ enum DERShape {
         } else if tags == [sequence, bits] {
             self = .publicKey
         } else if tags == [sequence, sequence, bits] {
-            // A request begins with its version, 0; a certificate with [0] or its serial number.
+            // A request starts with its version, 0; a certificate with [0] or its serial number.
             let isRequest = elements[0].content.starts(with: [integer, 1, 0, sequence])
             self = isRequest ? .certificateRequest : .certificate
         } else {
@@ -107,7 +107,7 @@ enum DERShape {
         }
     }
 
-    /// How many bytes a SEQUENCE says that it has, with its head; nil for what is none.
+    /// The length in bytes that a SEQUENCE declares, including its header; nil if it is not one.
     static func announcedLength(of bytes: [UInt8]) -> Int? {
         guard bytes.count >= 2, bytes[0] == DERReader.sequence else { return nil }
         let octets = Int(bytes[1] & 0x7F)

@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// Reading and writing of PEM (RFC 7468) through OpenSSL's memory BIOs.
+/// Reads and writes PEM (RFC 7468) through OpenSSL's memory BIOs.
 enum PEM {
-    /// Gives access to a read-only BIO over the bytes.
+    /// Calls `body` with a read-only BIO over the bytes.
     static func withReader<Value, Failure: Error>(
         _ bytes: [UInt8],
         _ body: (OpaquePointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let result: Result<Value, Failure> = unsafe bytes.withUnsafeBytes { bytes in
-            // SAFETY: the BIO reads from the bytes and is freed before they go away.
+            // SAFETY: the BIO reads from the bytes, and is freed before they go away.
             guard let bio = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count))
             else { fatalError("out of memory") }
             defer { unsafe _ = BIO_free(bio) }
@@ -21,7 +21,7 @@ enum PEM {
         return try result.get()
     }
 
-    /// The bytes that `write` puts into a BIO.
+    /// The bytes that `write` writes to a BIO.
     static func written(_ write: (OpaquePointer) -> Int32) -> [UInt8] {
         guard let bio = unsafe BIO_new(BIO_s_mem()) else { fatalError("out of memory") }
         defer { unsafe _ = BIO_free(bio) }
@@ -37,7 +37,7 @@ enum PEM {
     }
 }
 
-/// Refuses to ask for a passphrase; OpenSSL's own callback would read the terminal.
+/// Supplies no passphrase; OpenSSL's own callback would prompt on the terminal.
 ///
 /// - Returns: -1, "no passphrase" (`pem_password_cb(3)`).
 func refusePassphrase(
@@ -51,12 +51,12 @@ func refusePassphrase(
 
 /// An owned EVP_PKEY: a private or public key.
 ///
-/// Safe to share: OpenSSL allows concurrent use of one EVP_PKEY for signing and verifying
-/// (openssl-threads(7): objects may be read by several threads at once).
+/// Safe to share: several threads may use one EVP_PKEY at once for signing and verifying
+/// (openssl-threads(7)).
 @safe public final class PublicKeyPair: @unchecked Sendable {
     public let raw: OpaquePointer
 
-    /// Takes one reference over.
+    /// Takes over one reference.
     init(owning raw: OpaquePointer) {
         unsafe self.raw = raw
     }
@@ -65,7 +65,7 @@ func refusePassphrase(
         unsafe EVP_PKEY_free(raw)
     }
 
-    /// Reads an unencrypted private key of our own writing.
+    /// Reads an unencrypted private key that this program wrote.
     static func privateKey(pem: [UInt8]) -> PublicKeyPair? {
         defer { OpenSSLErrors.clear() }
         return unsafe PEM.withReader(pem) { bio in
@@ -83,7 +83,7 @@ func refusePassphrase(
         }
     }
 
-    /// A new key on the curve P-256.
+    /// Generates a key on the curve P-256.
     public static func generatedP256() -> PublicKeyPair {
         guard let context = unsafe EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else {
             fatalError("out of memory")
@@ -102,7 +102,7 @@ func refusePassphrase(
     /// Whether it is an elliptic-curve key on P-256.
     var isP256: Bool { curve == "prime256v1" }
 
-    /// Whether the private half is in its range, and the public half follows from it.
+    /// Whether the private key is in range and matches the public key.
     var isWhole: Bool {
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, raw, nil) else {
             fatalError("out of memory")
@@ -114,7 +114,7 @@ func refusePassphrase(
         return unsafe EVP_PKEY_check(context) == 1
     }
 
-    /// A noun for it, as "a key on the curve secp384r1".
+    /// A noun for the key, such as "a key on the curve secp384r1".
     var kind: String {
         if let curve { return "a key on the curve \(curve)" }
         // SAFETY: the type's name is a static string.
@@ -122,12 +122,12 @@ func refusePassphrase(
         return unsafe "a key for \(String(cString: name))"
     }
 
-    /// OpenSSL's name of an elliptic-curve key's curve; nil for keys of other kinds.
+    /// OpenSSL's name for the curve of an elliptic-curve key; nil for other kinds.
     private var curve: String? {
         guard unsafe EVP_PKEY_get_base_id(raw) == EVP_PKEY_EC else { return nil }
         var name = [CChar](repeating: 0, count: 64)
         var length = 0
-        // SAFETY: writes at most 64 characters, with the NUL.
+        // SAFETY: writes at most 64 characters, including the NUL.
         guard unsafe EVP_PKEY_get_group_name(raw, &name, name.count, &length) == 1
         else { return nil }
         return String(decoding: name[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -1,29 +1,30 @@
 import Vocabulary
 
-/// The PEM blocks of a text (RFC 7468), also of one that came out of shape on its way here.
+/// The PEM blocks of a text (RFC 7468), even if its formatting was damaged on the way.
 ///
-/// Read are line ends of any kind, or `\n` written out, or spaces in their place; indentation;
-/// quotes around the whole; a byte order mark; and whatever stands between the blocks.
+/// Accepts line ends of any kind, written-out `\n`, or spaces instead; indentation; quotes around
+/// the whole text; a byte order mark; and any text between the blocks.
 struct PEMText {
     struct Block {
-        /// As in `PRIVATE KEY`.
+        /// The label, such as `PRIVATE KEY`.
         var label: String
-        /// Those of RFC 1421, which say how older keys are encrypted.
+        /// The headers of RFC 1421, which describe how an older key is encrypted.
         var headers: [(name: String, value: String)]
-        /// Without white space.
+        /// The Base64 text, without white space.
         var base64: [UInt8]
     }
 
-    /// Why a text with the marks of PEM cannot be read; completes "the file ...".
+    /// Why a text with PEM markers cannot be read; completes "the file ...".
     struct Problem: Error {
         let text: String
     }
 
     let blocks: [Block]
 
-    /// Finds the blocks; none where the text has no line `-----BEGIN ...-----`.
+    /// Finds the blocks; there are none if the text has no line `-----BEGIN ...-----`.
     init(_ bytes: [UInt8]) throws(Problem) {
-        // Line ends that a variable or a JSON document has written out: Base64 has no backslash.
+        // Line ends may be written out by an environment variable or JSON; Base64 contains no
+        // backslash.
         var rest = String(decoding: bytes, as: UTF8.self)
             .replacing("\\r", with: " ").replacing("\\n", with: "\n")[...]
         var blocks: [Block] = []
@@ -50,7 +51,7 @@ struct PEMText {
         self.blocks = blocks
     }
 
-    /// A line such as `-----BEGIN PRIVATE KEY-----`; labels are short and in capitals.
+    /// Finds a line such as `-----BEGIN PRIVATE KEY-----`; labels are short and in capitals.
     private static func mark(
         _ word: String,
         in text: Substring
@@ -72,7 +73,7 @@ struct PEMText {
                 block.base64 += word.utf8
             }
         }
-        // The armor of others (RFC 9580) has a checksum behind its Base64.
+        // OpenPGP armor (RFC 9580) has a checksum after its Base64.
         guard !label.hasPrefix("PGP ") else { return block }
         guard block.base64.allSatisfy({ Base64.standard.isDigit($0) || $0 == UInt8(ascii: "=") })
         else {
@@ -91,18 +92,18 @@ extension PEMText.Block {
     var isPrivateKey: Bool { Self.privateKeys.contains(label) }
     var isCertificate: Bool { label == "CERTIFICATE" || label == "X509 CERTIFICATE" }
 
-    /// Whether only a passphrase opens it (RFC 5958; RFC 1421, 4.6.1.1).
+    /// Whether opening it requires a passphrase (RFC 5958; RFC 1421, 4.6.1.1).
     var isEncrypted: Bool {
         label == "ENCRYPTED PRIVATE KEY"
             || headers.contains { $0.name == "Proc-Type" && $0.value.contains("ENCRYPTED") }
     }
 
-    /// The cipher of an older key, as `DES-EDE3-CBC` (RFC 1421, 4.6.1.3).
+    /// The cipher of an older key, such as `DES-EDE3-CBC` (RFC 1421, 4.6.1.3).
     var cipher: String? {
         headers.first { $0.name == "DEK-Info" }?.value.split(separator: ",").first.map(String.init)
     }
 
-    /// The block as PEM's rules want it.
+    /// The block in standard PEM formatting.
     var pem: [UInt8] {
         var text = "-----BEGIN \(label)-----\n"
         for (name, value) in headers { text += "\(name): \(value)\n" }
@@ -114,12 +115,12 @@ extension PEMText.Block {
         return Array("\(text)-----END \(label)-----\n".utf8)
     }
 
-    /// What is wrong with its DER, as far as its length shows it; nil: nothing.
+    /// What is wrong with its DER, judged by its length; nil: nothing.
     var damage: String? {
         guard let bytes = Base64.standard.decode(base64) else {
             return "is damaged: its Base64 is incomplete"
         }
-        // What an older key holds is encrypted as a whole.
+        // An older key's contents are encrypted as a whole.
         guard headers.isEmpty else { return nil }
         guard let length = DERShape.announcedLength(of: bytes) else {
             return "is damaged: it is not DER"

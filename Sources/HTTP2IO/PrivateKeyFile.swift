@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// How a private key in a file may be opened.
+/// Which passphrase a key file may require.
 enum KeyPassphrase {
     /// The key must not be encrypted.
     case notTaken
@@ -9,9 +9,9 @@ enum KeyPassphrase {
 }
 
 extension PublicKeyPair {
-    /// Reads the one private key among the PEM blocks of a file: PKCS#8, SEC1 or PKCS#1.
+    /// Reads the only private key among the PEM blocks of a file: PKCS#8, SEC1 or PKCS#1.
     ///
-    /// `expected` completes "expected ..." for a file without one.
+    /// `expected` completes "expected ..." in the error for a file without one.
     convenience init(
         file: [UInt8],
         passphrase: KeyPassphrase,
@@ -31,7 +31,7 @@ extension PublicKeyPair {
 }
 
 extension PEMText {
-    /// Blames one of the files for what cannot be read.
+    /// Reads a file; errors name `part` as the file at fault.
     init(_ file: [UInt8], of part: KeyFileError.Part) throws(KeyFileError) {
         do throws(Problem) {
             self = try PEMText(file)
@@ -42,7 +42,7 @@ extension PEMText {
 }
 
 extension PEMText.Block {
-    /// - Returns: An EVP_PKEY, whose reference is the caller's.
+    /// - Returns: An EVP_PKEY with a reference that the caller owns.
     fileprivate func open(_ passphrase: KeyPassphrase) throws(KeyFileError) -> OpaquePointer {
         defer { OpenSSLErrors.clear() }
         guard isEncrypted else {
@@ -58,7 +58,7 @@ extension PEMText.Block {
         case .optional(nil):
             throw KeyFileError(.privateKey, "is an encrypted private key; set passphrase_file")
         case .optional(let passphrase?):
-            // Older keys are encrypted with DES or RC2, which the default module lacks.
+            // Older keys use DES or RC2, which OpenSSL's default provider lacks.
             if let key = unsafe read(passphrase) { return unsafe key }
             let hasOldCiphers = LegacyCiphers.areLoaded
             if hasOldCiphers, let key = unsafe read(passphrase) { return unsafe key }
@@ -73,8 +73,8 @@ extension PEMText.Block {
             guard let passphrase else {
                 return unsafe PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil)
             }
-            // SAFETY: without a callback the last argument is a terminated passphrase
-            // (PEM_read_bio_PrivateKey(3)); it is not changed.
+            // SAFETY: without a callback, the last argument is a NUL-terminated passphrase
+            // (PEM_read_bio_PrivateKey(3)), which is not modified.
             return unsafe passphrase.withCString { text in
                 let text = unsafe UnsafeMutableRawPointer(mutating: text)
                 return unsafe PEM_read_bio_PrivateKey(bio, nil, nil, text)
@@ -83,11 +83,11 @@ extension PEMText.Block {
     }
 }
 
-/// OpenSSL 3's module of outdated ciphers, which old key files need (`OSSL_PROVIDER-legacy(7)`).
+/// OpenSSL 3's legacy provider, which old key files need (`OSSL_PROVIDER-legacy(7)`).
 enum LegacyCiphers {
-    /// Whether they could be loaded, which the first question does.
+    /// Whether it could be loaded; the first access loads it.
     ///
-    /// Anyone who loads a module by name must load the default one as well.
+    /// After loading a provider by name, OpenSSL no longer loads the default one by itself.
     static let areLoaded: Bool =
         unsafe OSSL_PROVIDER_load(nil, "legacy") != nil && OSSL_PROVIDER_load(nil, "default") != nil
 }

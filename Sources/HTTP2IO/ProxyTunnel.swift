@@ -1,9 +1,9 @@
-/// A tunnel to ask an HTTP proxy for, with CONNECT (RFC 9110, 9.3.6).
+/// A tunnel to request from an HTTP proxy, with CONNECT (RFC 9110, 9.3.6).
 public struct ProxyTunnel: Hashable, Sendable {
-    /// Where the tunnel should lead; the proxy resolves the name.
+    /// The destination; the proxy resolves the name.
     public var host: String
     public var port: UInt16
-    /// The value of `proxy-authorization`; a secret.
+    /// The value of `proxy-authorization`; secret.
     public var authorization: String?
 
     public init(host: String, port: UInt16, authorization: String? = nil) {
@@ -13,11 +13,11 @@ public struct ProxyTunnel: Hashable, Sendable {
     }
 }
 
-/// Why a proxy gave no tunnel.
+/// Why a proxy did not open a tunnel.
 public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The proxy answered with another status than 2xx.
+    /// The proxy answered with a status other than 2xx.
     case refused(status: Int)
-    /// What came back is not an HTTP/1 response, or a very long one.
+    /// The answer is not an HTTP/1 response, or too long.
     case notHTTP
 
     public var description: String {
@@ -28,24 +28,23 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The client's side of asking for a tunnel, as a byte machine.
+/// The client side of a CONNECT request; performs no I/O.
 ///
-/// It looks at each byte once and keeps none: of all that a proxy says only the status line counts,
-/// and where the header ends.
+/// Processes each byte once and keeps none: only the status line and the end of the header matter.
 struct ProxyHandshake {
-    /// More than any proxy has to say, with all that comes before its final response.
+    /// More than a proxy needs, including informational responses before the final one.
     private static let maxByteCount = 16_384
     private static let version = Array("HTTP/1.".utf8)
     private static let endOfHeader = Array("\r\n\r\n".utf8)
 
     private var byteCount = 0
-    /// Bytes of the response that is being read.
+    /// The number of bytes read of the current response.
     private var position = 0
     private var status = 0
-    /// As many of the last bytes are the beginning of an end of the header.
+    /// How many of the last bytes match the start of the header's end.
     private var endByteCount = 0
 
-    /// What to send first.
+    /// The request to send first.
     static func request(_ tunnel: ProxyTunnel) -> [UInt8] {
         let host = tunnel.host.utf8.contains(UInt8(ascii: ":")) ? "[\(tunnel.host)]" : tunnel.host
         let target = "\(host):\(tunnel.port)"
@@ -56,9 +55,9 @@ struct ProxyHandshake {
         return Array((text + "\r\n").utf8)
     }
 
-    /// Takes bytes of the proxy in.
+    /// Processes bytes from the proxy.
     ///
-    /// - Returns: The bytes behind the response, once the tunnel stands; nil before.
+    /// - Returns: The bytes after the response once the tunnel is open; nil before.
     mutating func receive(_ bytes: [UInt8]) throws(ProxyError) -> [UInt8]? {
         for index in bytes.indices {
             byteCount += 1
@@ -66,7 +65,7 @@ struct ProxyHandshake {
             position += 1
             guard isEndOfHeader(bytes[index]) else { continue }
             switch status {
-            // An informational response (RFC 9110, 15.2): the final one follows.
+            // An informational response (RFC 9110, 15.2), which a final one follows.
             case 100, 102..<200: (position, status, endByteCount) = (0, 0, 0)
             case 200..<300: return Array(bytes[(index + 1)...])
             default: throw .refused(status: status)
@@ -75,7 +74,7 @@ struct ProxyHandshake {
         return nil
     }
 
-    /// Notes the status, and whether the next byte may be where it is (RFC 9112, 4).
+    /// Records the status, and returns whether the byte is valid at its position (RFC 9112, 4).
     private mutating func isInOrder(_ byte: UInt8) -> Bool {
         let digit = Int(byte) - Int(UInt8(ascii: "0"))
         switch position - Self.version.count {
@@ -85,7 +84,7 @@ struct ProxyHandshake {
         case 2...4:
             status = 10 * status + digit
             return 0...9 ~= digit && status > 0
-        // Some leave the space out that is before an empty reason.
+        // Some proxies omit the space before an empty reason phrase.
         case 5: return byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\r")
         default: return true
         }

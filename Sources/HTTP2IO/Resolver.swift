@@ -4,7 +4,7 @@ import Synchronization
 public import SystemIO
 import Vocabulary
 
-/// Why a name has no address.
+/// Why a name could not be resolved.
 public struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
     /// An EAI code of `getaddrinfo(3)`.
     public let code: Int32
@@ -14,17 +14,17 @@ public struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String { text }
 }
 
-/// What became of one query.
+/// The result of one query.
 public struct Resolution: Sendable {
     /// The number that the caller gave the query.
     public let id: UInt64
-    /// At least one address, or why there is none.
+    /// At least one address, or the error.
     public let result: Result<[SocketAddress], ResolveError>
 }
 
-/// Looks names up with `getaddrinfo(3)` on a thread of its own, because it blocks.
+/// Resolves names with `getaddrinfo(3)` on a thread of its own, because it blocks.
 ///
-/// Every query is a fresh one: Apple asks for an uncached look-up before each connection.
+/// Nothing is cached: Apple recommends a fresh look-up before each connection.
 public final class Resolver: Sendable {
     private struct Query {
         let id: UInt64
@@ -36,15 +36,15 @@ public final class Resolver: Sendable {
     private struct Mailbox {
         var queries: [Query] = []
         var resolutions: [Resolution] = []
-        /// Queries whose resolutions were not taken yet, the one on the thread included.
+        /// Queries whose resolutions were not taken yet, including the one in progress.
         var outstanding = 0
         var isClosed = false
     }
 
-    /// Shared with the thread, which may outlive the resolver by one look-up.
+    /// Shared with the thread, which may outlive the resolver by one query.
     private final class Shared: Sendable {
         let mailbox = Mutex(Mailbox())
-        /// An eventfd with EFD_SEMAPHORE: a read blocks until there is a query.
+        /// An eventfd with EFD_SEMAPHORE: reading blocks until there is a query.
         let queryCount: Int32
         let wakeup: Wakeup
 
@@ -62,7 +62,7 @@ public final class Resolver: Sendable {
     private let shared: Shared
     private let capacity: Int
 
-    /// Starts the thread; at most `capacity` queries and results wait at once.
+    /// Starts the thread; at most `capacity` queries and results may wait at once.
     public init(capacity: Int = 256) throws(SystemError) {
         self.capacity = capacity
         shared = try Shared()
@@ -74,16 +74,16 @@ public final class Resolver: Sendable {
         _ = eventfd_write(shared.queryCount, 1)
     }
 
-    /// Readable when resolutions wait.
+    /// Readable while resolutions wait.
     public var fileDescriptor: Int32 { shared.wakeup.fileDescriptor }
 
-    /// Asks for the addresses of a host, of both families; a numeric host needs no look-up.
+    /// Requests the addresses of a host, of both families; a numeric host needs no look-up.
     ///
-    /// `id` comes back with the resolution. `shuffleSeed` spreads connections over the addresses;
-    /// nil keeps the order of getaddrinfo. The family
-    /// that getaddrinfo puts first stays first: it knows which one works here (RFC 6724).
+    /// The resolution carries `id`. `shuffleSeed` spreads connections over the addresses; nil keeps
+    /// the order of getaddrinfo. The address family that getaddrinfo puts first stays first,
+    /// because it knows which one works here (RFC 6724).
     ///
-    /// - Returns: `false` when the mailbox is full; nothing was asked.
+    /// - Returns: `false` if the mailbox is full, and there is no query.
     public func resolve(
         _ host: String,
         port: UInt16,
@@ -101,7 +101,7 @@ public final class Resolver: Sendable {
         return isTaken
     }
 
-    /// Takes the resolutions that have come, in the order of the queries.
+    /// Removes and returns the finished resolutions, in the order of their queries.
     public func takeResolutions() -> [Resolution] {
         shared.wakeup.drain()
         return shared.mailbox.withLock { mailbox in
@@ -167,7 +167,7 @@ public final class Resolver: Sendable {
         if let numeric = SocketAddress(numeric: host, port: port) { return .success([numeric]) }
         var hints = unsafe addrinfo()
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        // Without this glibc offers IPv6 addresses to machines that have none.
+        // Without this flag, glibc returns IPv6 addresses on machines without IPv6.
         unsafe hints.ai_flags = AI_ADDRCONFIG
         var list: UnsafeMutablePointer<addrinfo>?
         let status = unsafe getaddrinfo(host, nil, &hints, &list)
@@ -200,7 +200,7 @@ public final class Resolver: Sendable {
 
     private static func error(_ code: Int32) -> ResolveError {
         if code == EAI_SYSTEM { return ResolveError(code: code, text: systemErrorText(errno)) }
-        // SAFETY: gai_strerror returns static texts.
+        // SAFETY: gai_strerror returns static strings.
         let text = unsafe gai_strerror(code).map { unsafe String(cString: $0) }
         return ResolveError(code: code, text: text ?? "error \(code)")
     }

@@ -12,7 +12,7 @@ public enum SHA256 {
     /// The digest, 32 bytes.
     static func digest(of bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
-        // SAFETY: EVP_Digest reads `bytes.count` bytes and writes the 32 of SHA-256.
+        // SAFETY: EVP_Digest reads `bytes.count` bytes, and writes the 32 of SHA-256.
         let status = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
         precondition(status == 1, "no SHA-256")
         return digest

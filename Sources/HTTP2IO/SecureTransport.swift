@@ -2,17 +2,17 @@ import COpenSSL
 import Glibc
 public import SystemIO
 
-/// TLS over a TCP socket, or over nothing: then the owner carries the ciphertext itself.
+/// TLS over a TCP socket, or without a socket: then the owner transports the ciphertext.
 public struct SecureTransport: ~Copyable {
     private let socket: Socket?
     private var tls: TLSSession
-    /// Ciphertext that the socket has not taken yet.
+    /// Ciphertext that the socket has not accepted yet.
     private var outgoing = ByteQueue(capacity: 32768)
-    /// Ciphertext bytes ever handed to the socket or the owner.
+    /// The number of ciphertext bytes handed to the socket or the owner so far.
     public private(set) var sentByteCount: UInt64 = 0
-    /// Calls of `send(2)` that wrote something.
+    /// The number of successful calls of `send(2)`.
     public private(set) var socketWriteCount: UInt64 = 0
-    /// The peer closed its direction of the socket.
+    /// Whether the peer closed its direction of the socket.
     public private(set) var hasReachedEnd = false
     private var receiveBuffer: [UInt8]
 
@@ -31,7 +31,7 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// SO_ERROR of the socket, taken and cleared.
+    /// The socket's SO_ERROR, which reading clears.
     public var pendingError: SystemError? {
         switch socket {
         case .some(let socket): socket.pendingError
@@ -39,21 +39,21 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// Ciphertext bytes that wait for the socket.
+    /// The number of ciphertext bytes that wait for the socket.
     public var backlogByteCount: Int { outgoing.count }
-    /// Ciphertext bytes ever made.
+    /// The number of ciphertext bytes produced so far.
     public var producedByteCount: UInt64 { sentByteCount + UInt64(outgoing.count) }
     public var isEstablished: Bool { tls.isEstablished }
     public var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
     public var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
     public var peerCertificateFacts: CertificateFacts? { tls.peerCertificateFacts }
 
-    /// Takes ciphertext in without a socket.
+    /// Accepts ciphertext, without a socket.
     public mutating func receive(_ ciphertext: [UInt8]) {
         unsafe ciphertext.withUnsafeBytes { unsafe tls.receive($0) }
     }
 
-    /// Queues bytes as they are, before TLS begins.
+    /// Queues bytes unencrypted, before TLS starts.
     public mutating func writePlain(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             // SAFETY: append copies the bytes while they are valid.
@@ -62,7 +62,7 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// Reads once from the socket, past TLS.
+    /// Reads once from the socket, bypassing TLS.
     public mutating func receivePlainFromSocket() throws(SystemError) -> [UInt8] {
         let transfer: Socket.Transfer
         switch socket {
@@ -76,7 +76,7 @@ public struct SecureTransport: ~Copyable {
 
     /// Reads once from the socket.
     ///
-    /// - Returns: whether the buffer was filled, so that more may wait.
+    /// - Returns: whether the buffer was filled, so that more bytes may be waiting.
     public mutating func receiveFromSocket() throws(SystemError) -> Bool {
         let transfer: Socket.Transfer
         switch socket {
@@ -98,19 +98,19 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// Continues with the handshake and queues its answer.
+    /// Continues the handshake, and queues its output.
     public mutating func handshake() throws(TLSError) -> Bool {
         try tls.handshake(ciphertext: &outgoing)
     }
 
-    /// Appends the plaintext of one record to `queue`, if a whole one is there.
+    /// Appends the plaintext of one record to `queue`, if a complete one has arrived.
     public mutating func read(into queue: inout ByteQueue) throws(TLSError) {
         try unsafe queue.append(upTo: TLSSession.recordByteCount) { (room) throws(TLSError) in
             try unsafe tls.read(into: room, ciphertext: &outgoing)
         }
     }
 
-    /// Takes `byteCount` bytes off `plaintext`, encrypts and queues them.
+    /// Removes `byteCount` bytes from `plaintext`, encrypts and queues them.
     public mutating func write(_ plaintext: inout ByteQueue, byteCount: Int) throws(TLSError) {
         try unsafe plaintext.withBytes { (bytes) throws(TLSError) in
             try unsafe tls.write(
@@ -126,7 +126,7 @@ public struct SecureTransport: ~Copyable {
         tls.close(ciphertext: &outgoing)
     }
 
-    /// Gives the socket as much of the queue as it takes.
+    /// Writes as much of the queue to the socket as it accepts.
     public mutating func flush() throws(SystemError) {
         while !outgoing.isEmpty {
             let transfer = try sendOnce()
@@ -137,13 +137,13 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// Takes the whole queue, without a socket.
+    /// Removes and returns the whole queue, without a socket.
     public mutating func takeOutgoing() -> [UInt8] {
         sentByteCount += UInt64(outgoing.count)
         return outgoing.takeAll()
     }
 
-    /// Ends both directions; the descriptor stays open, so that its number stays ours.
+    /// Closes both directions; the descriptor stays open, so that its number is not reused.
     public mutating func shutDown() {
         if fileDescriptor >= 0 { _ = Glibc.shutdown(fileDescriptor, Int32(SHUT_RDWR)) }
     }
@@ -159,10 +159,11 @@ public struct SecureTransport: ~Copyable {
     }
 }
 
-/// One side of one TLS connection as a byte machine: it does no I/O of its own.
+/// One side of a TLS connection over memory buffers; performs no I/O of its own.
 ///
-/// Ciphertext goes in by `receive`, plaintext by `write`, and comes out by `read`. Ciphertext for the
-/// peer may come of every call but `receive`: it is appended to the queue that the call is given.
+/// `receive` accepts ciphertext, `write` accepts plaintext, and `read` returns plaintext. Every
+/// call but `receive` may produce ciphertext for the peer, which it appends to the queue passed to
+/// it.
 @safe public struct TLSSession: ~Copyable {
     private let raw: OpaquePointer
     /// Owned by `raw`: a memory BIO for the peer's ciphertext.
@@ -171,26 +172,26 @@ public struct SecureTransport: ~Copyable {
     private let outgoing: OpaquePointer
     private let isClient: Bool
     private let speaksHTTP2: Bool
-    /// The first bytes of the peer, kept until the handshake is done, for the error's sake.
+    /// The first bytes from the peer, kept until the handshake is complete, for error messages.
     private var firstBytes: [UInt8] = []
     public private(set) var isEstablished = false
-    /// The peer sent close_notify.
+    /// Whether the peer sent close_notify.
     public private(set) var isClosedByPeer = false
 
-    /// The largest plaintext of one record (RFC 8446, 5.1).
+    /// The largest plaintext of one record, in bytes (RFC 8446, 5.1).
     static let recordByteCount = 16384
 
-    /// A client session that expects a certificate for `serverName`.
+    /// Makes a client session that expects a certificate for `serverName`.
     ///
-    /// That is a DNS name, which is also sent as SNI, or a numeric address.
+    /// `serverName` is a DNS name, which is also sent as SNI, or a numeric address.
     public static func client(
         _ context: TLSContext,
         serverName: String
     ) throws(TLSError) -> TLSSession {
         let session = try TLSSession(context)
         let isNumeric = SocketAddress(numeric: serverName, port: 0) != nil
-        // Only the subject alternative name has names, and a star in them stands for a whole label
-        // (RFC 9525). OpenSSL's own rule is laxer.
+        // Names are matched only against the subject alternative name, and a wildcard must be a
+        // whole label (RFC 9525). OpenSSL's default is laxer.
         unsafe SSL_set_hostflags(
             session.raw,
             UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
@@ -219,7 +220,7 @@ public struct SecureTransport: ~Copyable {
         guard let raw = unsafe SSL_new(context.raw), let incoming = unsafe BIO_new(BIO_s_mem()),
             let outgoing = unsafe QueueBIO.make()
         else { throw .failed(OpenSSLErrors.takeText()) }
-        // SAFETY: SSL_set_bio passes the ownership of both BIOs to the session.
+        // SAFETY: SSL_set_bio transfers ownership of both BIOs to the session.
         unsafe SSL_set_bio(raw, incoming, outgoing)
         unsafe self.raw = raw
         unsafe self.incoming = incoming
@@ -232,21 +233,21 @@ public struct SecureTransport: ~Copyable {
         unsafe SSL_free(raw)
     }
 
-    /// Takes ciphertext of the peer in.
+    /// Accepts ciphertext from the peer.
     public mutating func receive(_ ciphertext: UnsafeRawBufferPointer) {
         guard unsafe !ciphertext.isEmpty else { return }
         if !isEstablished, firstBytes.count < 8 {
             unsafe firstBytes.append(contentsOf: ciphertext.prefix(8 - firstBytes.count))
         }
-        // A memory BIO takes everything or is out of memory.
+        // A memory BIO accepts everything, or is out of memory.
         let count = unsafe BIO_write(incoming, ciphertext.baseAddress, Int32(ciphertext.count))
         precondition(count == Int32(ciphertext.count), "out of memory")
     }
 
-    /// Continues with the handshake.
+    /// Continues the handshake.
     ///
-    /// - Returns: whether it is done. Ciphertext is to be sent also after an error: the alert
-    ///   tells the peer why.
+    /// - Returns: whether it is complete. Send the ciphertext even after an error: the alert
+    ///   informs the peer.
     public mutating func handshake(
         ciphertext: inout ByteQueue
     ) throws(TLSError) -> Bool {
@@ -271,7 +272,7 @@ public struct SecureTransport: ~Copyable {
 
     /// Decrypts into `buffer`.
     ///
-    /// - Returns: The number of bytes; 0 when there is no whole record.
+    /// - Returns: The number of bytes; 0 if no complete record has arrived.
     public mutating func read(
         into buffer: UnsafeMutableRawBufferPointer,
         ciphertext: inout ByteQueue
@@ -295,7 +296,7 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// Encrypts all of `plaintext`, in full records and a shorter last one.
+    /// Encrypts all of `plaintext` in full records and a shorter last one.
     public mutating func write(
         _ plaintext: UnsafeRawBufferPointer,
         ciphertext: inout ByteQueue
@@ -303,14 +304,15 @@ public struct SecureTransport: ~Copyable {
         guard unsafe !plaintext.isEmpty else { return }
         OpenSSLErrors.clear()
         var written = 0
-        // Without partial-write mode and with a queue, SSL_write_ex writes all or fails.
+        // Without partial-write mode, and writing to a queue, SSL_write_ex writes everything or
+        // fails.
         let status = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) {
             unsafe SSL_write_ex(raw, plaintext.baseAddress, plaintext.count, &written)
         }
         guard status == 1 else { throw failure() }
     }
 
-    /// Says close_notify.
+    /// Sends close_notify.
     public mutating func close(ciphertext: inout ByteQueue) {
         guard isEstablished else { return }
         OpenSSLErrors.clear()
@@ -318,7 +320,7 @@ public struct SecureTransport: ~Copyable {
         OpenSSLErrors.clear()
     }
 
-    /// The peer's certificate in DER; nil when it sent none.
+    /// The peer's certificate in DER; nil if it sent none.
     public var peerCertificateDER: [UInt8]? {
         guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
         let certificate = unsafe Certificate(owning: raw)
@@ -331,7 +333,7 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// What is in the peer's certificate; nil when it sent none.
+    /// The facts in the peer's certificate; nil if it sent none.
     public var peerCertificateFacts: CertificateFacts? {
         guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
         return CertificateFacts(unsafe Certificate(owning: raw))
@@ -348,7 +350,7 @@ public struct SecureTransport: ~Copyable {
 
     private func setServerNameIndication(_ name: String) -> Bool {
         var name = Array(name.utf8CString)
-        // SSL_set_tlsext_host_name is a macro; the session copies the name.
+        // Equivalent to the macro SSL_set_tlsext_host_name; the session copies the name.
         let status = unsafe SSL_ctrl(
             raw,
             SSL_CTRL_SET_TLSEXT_HOSTNAME,
@@ -358,7 +360,7 @@ public struct SecureTransport: ~Copyable {
         return status == 1
     }
 
-    /// A server that waits for a whole record would wait for ever for a peer without TLS.
+    /// Detects a peer without TLS early: a server would wait forever for a complete record from it.
     private func checkFirstBytes() throws(TLSError) {
         guard let type = firstBytes.first else { return }
         // Record types alert and handshake (RFC 8446, 5.1).
@@ -369,7 +371,7 @@ public struct SecureTransport: ~Copyable {
         ["HTTP/", "GET ", "POST ", "PRI * "].contains { firstBytes.starts(with: $0.utf8) }
     }
 
-    /// Why the last call failed.
+    /// The reason why the last call failed.
     private func failure() -> TLSError {
         let error = OpenSSLErrors.take()
         if let type = firstBytes.first, type != 21, type != 22 {
@@ -377,7 +379,7 @@ public struct SecureTransport: ~Copyable {
         }
         let verification = unsafe SSL_get_verify_result(raw)
         if isClient, !isEstablished, verification != Int(X509_V_OK) {
-            // SAFETY: the texts are static.
+            // SAFETY: the texts are static strings.
             let text = unsafe String(cString: X509_verify_cert_error_string(verification))
             return .untrustedCertificate(code: verification, text: text)
         }
@@ -395,33 +397,34 @@ public struct SecureTransport: ~Copyable {
     }
 }
 
-/// A BIO through which OpenSSL writes straight into a `ByteQueue`.
+/// A BIO that lets OpenSSL write directly into a `ByteQueue`.
 ///
-/// A memory BIO would keep the ciphertext in between: one copy more of all that is sent, and its
-/// room filled with zeros before.
+/// A memory BIO would buffer the ciphertext: one more copy of everything sent, and memory zeroed
+/// before use.
 private enum QueueBIO {
-    /// - Returns: A BIO without a target, in which writing fails; nil when memory is short.
+    /// - Returns: A BIO without a target, to which writing fails; nil if out of memory.
     static func make() -> OpaquePointer? {
         guard let method = unsafe method, let bio = unsafe BIO_new(method) else { return nil }
         unsafe BIO_set_init(bio, 1)
         return unsafe bio
     }
 
-    /// Gives the BIO a queue to write to while `body` runs.
+    /// Lets the BIO write to a queue while `body` runs.
     static func withTarget(
         _ queue: inout ByteQueue,
         of bio: OpaquePointer,
         _ body: () -> Int32
     ) -> Int32 {
         unsafe withUnsafeMutablePointer(to: &queue) { queue in
-            // SAFETY: the queue is valid during the call, and the BIO forgets it at its end.
+            // SAFETY: the queue is valid during the call, and the BIO's pointer is cleared at its
+            // end.
             unsafe BIO_set_data(bio, queue)
             defer { unsafe BIO_set_data(bio, nil) }
             return body()
         }
     }
 
-    /// SAFETY: made once and only read from then on.
+    /// SAFETY: created once, and only read afterwards.
     private nonisolated(unsafe) static let method = unsafe makeMethod()
 
     private static func makeMethod() -> OpaquePointer? {
@@ -441,7 +444,7 @@ private func writeToQueue(
     written: UnsafeMutablePointer<Int>?
 ) -> Int32 {
     guard let bytes = unsafe bytes, let target = unsafe BIO_get_data(bio) else { return 0 }
-    // SAFETY: `withTarget` borrowed the queue, which nobody else touches meanwhile.
+    // SAFETY: `withTarget` borrowed the queue, and nothing else accesses it meanwhile.
     let queue = unsafe target.assumingMemoryBound(to: ByteQueue.self)
     unsafe bytes.withMemoryRebound(to: UInt8.self, capacity: byteCount) {
         unsafe queue.pointee.append($0, byteCount: byteCount)
@@ -450,7 +453,7 @@ private func writeToQueue(
     return 1
 }
 
-/// Answers `BIO_flush`: what is in the queue is as good as sent; all else is not known.
+/// Handles `BIO_flush` as a no-op, because queued bytes count as sent; rejects other commands.
 private func controlQueue(
     bio: OpaquePointer?,
     command: Int32,

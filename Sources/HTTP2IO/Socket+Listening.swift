@@ -2,9 +2,9 @@ import Glibc
 public import SystemIO
 
 extension Socket {
-    /// Binds to the address and listens there; port 0 lets the kernel choose.
+    /// Binds to the address and listens on it; with port 0 the kernel chooses a port.
     ///
-    /// - Returns: The address with the port.
+    /// - Returns: The bound address, with the chosen port.
     public func listen(
         on address: SocketAddress,
         backlog: Int32
@@ -19,7 +19,7 @@ extension Socket {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let status = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-            // SAFETY: sockaddr_storage is made to hold every sockaddr_… (RFC 3493, 3.10).
+            // SAFETY: sockaddr_storage can hold every sockaddr_… (RFC 3493, 3.10).
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe getsockname(fileDescriptor, $0, &length)
             }

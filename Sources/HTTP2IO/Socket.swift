@@ -3,11 +3,11 @@ public import SystemIO
 
 /// A non-blocking, close-on-exec TCP socket.
 ///
-/// It never raises SIGPIPE: everything is sent with MSG_NOSIGNAL.
+/// Never raises SIGPIPE, because everything is sent with MSG_NOSIGNAL.
 public struct Socket: ~Copyable {
     public let fileDescriptor: Int32
 
-    /// What a read or write came to.
+    /// The result of a read or write.
     enum Transfer: Hashable {
         case transferred(Int)
         /// EAGAIN: wait for readiness.
@@ -16,12 +16,12 @@ public struct Socket: ~Copyable {
         case endOfStream
     }
 
-    /// Takes an open descriptor over.
+    /// Takes over an open descriptor.
     public init(owning fileDescriptor: Int32) {
         self.fileDescriptor = fileDescriptor
     }
 
-    /// A new socket of the address's family.
+    /// Makes a socket of the address's family.
     public init(for address: SocketAddress) throws(SystemError) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.domain, type, Int32(IPPROTO_TCP))
@@ -33,19 +33,19 @@ public struct Socket: ~Copyable {
         _ = Glibc.close(fileDescriptor)
     }
 
-    /// Starts to connect; writability shows the end, `pendingError` the result.
+    /// Starts to connect; writability signals completion, and `pendingError` contains the result.
     static func connecting(to address: SocketAddress) throws(SystemError) -> Socket {
         let socket = try Socket(for: address)
         socket.setConnectionOptions()
         let status = unsafe address.withSocketAddress { pointer, length in
             unsafe connect(socket.fileDescriptor, pointer, length)
         }
-        // An interrupted connect continues by itself (connect(2), EINTR).
+        // An interrupted connect continues in the background (connect(2), EINTR).
         guard status == 0 || errno == EINPROGRESS || errno == EINTR else { throw .last("connect") }
         return socket
     }
 
-    /// Takes and clears SO_ERROR; nil when there is none.
+    /// Reads and clears SO_ERROR; nil: no error.
     var pendingError: SystemError? {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -55,15 +55,15 @@ public struct Socket: ~Copyable {
         return code == 0 ? nil : SystemError(call: "connect", code: code)
     }
 
-    /// For a descriptor that did not come from `init(for:)`: O_NONBLOCK and FD_CLOEXEC.
+    /// Sets O_NONBLOCK and FD_CLOEXEC, for a descriptor that `init(for:)` did not create.
     public func setDescriptorFlags() -> Bool {
         fcntl(fileDescriptor, F_SETFL, O_NONBLOCK) == 0
             && fcntl(fileDescriptor, F_SETFD, FD_CLOEXEC) == 0
     }
 
-    /// TCP_NODELAY because we coalesce ourselves; keepalive finds dead peers of idle connections.
+    /// Sets TCP_NODELAY, because we coalesce writes ourselves, and keepalive, to detect dead peers.
     public func setConnectionOptions() {
-        // Failures are harmless: the connection works without.
+        // Failures are ignored: the connection works without these options.
         _ = setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         _ = setOption(SOL_SOCKET, SO_KEEPALIVE, 1)
         _ = setOption(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
@@ -77,7 +77,7 @@ public struct Socket: ~Copyable {
         return unsafe setsockopt(fileDescriptor, level, name, &value, length) == 0
     }
 
-    /// Reads what has come: `recv(2)`.
+    /// Reads the bytes that have arrived: `recv(2)`.
     func receive(into buffer: inout [UInt8]) throws(SystemError) -> Transfer {
         let count = unsafe buffer.withUnsafeMutableBytes { bytes in
             // SAFETY: recv writes at most the buffer's length.
@@ -89,7 +89,7 @@ public struct Socket: ~Copyable {
         return .wouldBlock
     }
 
-    /// Writes as much as the kernel takes: `send(2)`.
+    /// Writes as much as the kernel accepts: `send(2)`.
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Transfer {
         let count = retryingOnInterrupt {
             unsafe Glibc.send(

@@ -24,12 +24,12 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Every address of the family, for listening: 0.0.0.0 or ::.
+    /// The wildcard address of the family, for listening: 0.0.0.0 or ::.
     public static func any(_ family: Family = .ipv4, port: UInt16) -> SocketAddress {
         SocketAddress(family, (0, 0), scope: 0, port: port)
     }
 
-    /// Reads a numeric address, without a name look-up.
+    /// Parses a numeric address; does not resolve names.
     public init?(numeric text: String, port: UInt16) {
         var four = in_addr()
         var six = in6_addr()
@@ -42,16 +42,16 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads what getaddrinfo, accept or getsockname filled in.
+    /// Reads an address that getaddrinfo, accept or getsockname filled in.
     init?(_ storage: sockaddr_storage) {
         var storage = storage
         switch Int32(storage.ss_family) {
         case AF_INET:
-            // SAFETY: the family says that the storage holds a sockaddr_in.
+            // SAFETY: the family shows that the storage holds a sockaddr_in.
             let four = unsafe withUnsafeBytes(of: &storage) { unsafe $0.load(as: sockaddr_in.self) }
             self.init(ipv4: four.sin_addr.s_addr, port: UInt16(bigEndian: four.sin_port))
         case AF_INET6:
-            // SAFETY: the family says that the storage holds a sockaddr_in6.
+            // SAFETY: the family shows that the storage holds a sockaddr_in6.
             let six = unsafe withUnsafeBytes(of: &storage) { unsafe $0.load(as: sockaddr_in6.self) }
             self.init(
                 ipv6: six.sin6_addr,
@@ -92,7 +92,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
             capacity: Int(INET6_ADDRSTRLEN)
         ) { text in
             let family = family == .ipv4 ? AF_INET : AF_INET6
-            // SAFETY: INET6_ADDRSTRLEN bytes hold the text of either family, with its NUL.
+            // SAFETY: INET6_ADDRSTRLEN bytes hold the text of either family, including the NUL.
             guard
                 let base = text.baseAddress,
                 unsafe inet_ntop(family, &octets, base, socklen_t(INET6_ADDRSTRLEN)) != nil
@@ -107,7 +107,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     var domain: Int32 { family == .ipv4 ? AF_INET : AF_INET6 }
 
-    /// Gives access to the address in the form that the system calls take.
+    /// Calls `body` with the address in the form that system calls take.
     func withSocketAddress<Value>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Value
     ) -> Value {
@@ -134,7 +134,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Value
     ) -> Value {
         unsafe withUnsafePointer(to: &address) { pointer in
-            // SAFETY: every sockaddr_… begins like a sockaddr, and the length is passed.
+            // SAFETY: every sockaddr_… starts like a sockaddr, and the length is passed.
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe body($0, socklen_t(MemoryLayout<Address>.size))
             }
@@ -156,7 +156,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension [SocketAddress] {
-    /// The addresses in a random order within each family; the families in the order they have.
+    /// The addresses shuffled within each family; the order of the families stays.
     public func shuffledWithinFamilies(
         using generator: inout some RandomNumberGenerator
     ) -> [SocketAddress] {

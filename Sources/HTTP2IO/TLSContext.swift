@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The roots that a client trusts.
+/// The root certificates that a client trusts.
 public enum TLSTrust: Hashable, Sendable {
     /// The roots of the operating system.
     case system
@@ -21,22 +21,22 @@ public struct TLSIdentity: Sendable {
     }
 }
 
-/// Everything that TLS connections of one kind share: roots, identity, protocol versions.
+/// The shared settings of TLS connections of one kind: roots, identity, protocol versions.
 ///
-/// TLS 1.2 at least, with the cipher suites that HTTP/2 allows; ALPN `h2` only, except
-/// `http1Server`, no session resumption.
+/// Allows TLS 1.2 and later, with the cipher suites that HTTP/2 permits; ALPN offers only `h2`,
+/// except in `http1Server`. There is no session resumption.
 ///
-/// Safe to share: complete after `init`, and SSL_new counts references atomically
+/// Safe to share: not modified after `init`, and SSL_new counts references atomically
 /// (openssl-threads(7)).
 @safe public final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
     let isClient: Bool
-    /// A connection without `h2` comes to nothing (RFC 9113, 3.2).
+    /// Whether connections must negotiate `h2` (RFC 9113, 3.2).
     let speaksHTTP2: Bool
 
-    /// A context for connections to servers, whose certificates are verified against `trust`.
+    /// Makes a context for connections to servers, whose certificates are verified against `trust`.
     ///
-    /// `identity` is sent when the server asks for a certificate.
+    /// `identity` is sent if the server requests a certificate.
     public static func client(
         trust: TLSTrust,
         identity: TLSIdentity? = nil
@@ -49,9 +49,9 @@ public struct TLSIdentity: Sendable {
         return context
     }
 
-    /// A context for connections from clients.
+    /// Makes a context for connections from clients.
     ///
-    /// A client certificate that is requested is accepted whatever it is: the caller judges it.
+    /// If a client certificate is requested, any is accepted; the caller must check it.
     public static func server(
         _ identity: TLSIdentity,
         requestsClientCertificate: Bool = false
@@ -65,7 +65,7 @@ public struct TLSIdentity: Sendable {
         return context
     }
 
-    /// A context for connections from clients that speak HTTP/1.1, whatever they offer by ALPN.
+    /// Makes a context for connections from HTTP/1.1 clients, which ignores ALPN.
     public static func http1Server(_ identity: TLSIdentity) throws(TLSError) -> TLSContext {
         let context = try TLSContext(isClient: false, speaksHTTP2: false)
         try context.use(identity)
@@ -78,10 +78,10 @@ public struct TLSIdentity: Sendable {
         unsafe self.raw = raw
         self.isClient = isClient
         self.speaksHTTP2 = speaksHTTP2
-        // SSL_CTX_set_min_proto_version and its like are macros over SSL_CTX_ctrl.
+        // SSL_CTX_set_min_proto_version and others are macros over SSL_CTX_ctrl.
         unsafe SSL_CTX_ctrl(raw, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
-        // Of TLS 1.2's suites those with ephemeral keys and AEAD: RFC 9113, 9.2.2 and appendix A,
-        // prohibits the others. TLS 1.3 has no others.
+        // Of TLS 1.2's suites, only those with ephemeral keys and AEAD: RFC 9113, 9.2.2 and
+        // appendix A, prohibits the others. TLS 1.3 has only such suites.
         guard unsafe SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 else {
             throw .failed(OpenSSLErrors.takeText())
         }
@@ -97,11 +97,11 @@ public struct TLSIdentity: Sendable {
         unsafe SSL_CTX_free(raw)
     }
 
-    /// Sets what a client offers by ALPN.
+    /// Sets the protocols that a client offers by ALPN.
     public func offer(_ protocols: [String]) {
-        // Each name behind its length (RFC 7301, 3.1). OpenSSL copies the list.
+        // Each name is preceded by its length (RFC 7301, 3.1). OpenSSL copies the list.
         let list = protocols.flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
-        // Returns 0 on success, unlike its neighbours.
+        // Returns 0 on success, unlike related functions.
         let status = unsafe SSL_CTX_set_alpn_protos(raw, list, UInt32(list.count))
         precondition(status == 0, "bad ALPN list")
     }
@@ -125,7 +125,7 @@ public struct TLSIdentity: Sendable {
                 throw .badMaterial(error.description)
             }
             for certificate in certificates {
-                // SAFETY: the store takes a reference of its own.
+                // SAFETY: the store takes its own reference.
                 guard unsafe X509_STORE_add_cert(store, certificate.raw) == 1 else {
                     throw .badMaterial("roots: \(OpenSSLErrors.takeText())")
                 }
@@ -144,7 +144,7 @@ public struct TLSIdentity: Sendable {
             throw .badMaterial("private key: no usable private key in the PEM text")
         }
         // SAFETY: use_certificate, add1_chain_cert (a macro over ctrl) and use_PrivateKey take
-        // references of their own.
+        // their own references.
         guard unsafe SSL_CTX_use_certificate(raw, leaf.raw) == 1 else {
             throw .badMaterial("certificate: \(OpenSSLErrors.takeText())")
         }
@@ -164,7 +164,7 @@ public struct TLSIdentity: Sendable {
     }
 }
 
-/// Chooses `h2` or refuses with the alert no_application_protocol (RFC 7301, 3.2).
+/// Selects `h2`, or fails with the alert no_application_protocol (RFC 7301, 3.2).
 private func selectProtocol(
     session: OpaquePointer?,
     selected: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
@@ -175,7 +175,7 @@ private func selectProtocol(
 ) -> Int32 {
     guard let offered = unsafe offered else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     var index = 0
-    // SAFETY: OpenSSL has checked that the list is well formed; the selection may point into it.
+    // SAFETY: OpenSSL has checked that the list is well-formed; the selection may point into it.
     while index < Int(offeredLength) {
         let length = Int(unsafe offered[index])
         if unsafe length == 2 && offered[index + 1] == UInt8(ascii: "h")

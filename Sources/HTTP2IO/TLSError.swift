@@ -2,19 +2,19 @@ import COpenSSL
 import Glibc
 import SystemIO
 
-/// What can go wrong with TLS, from reading key files to the last record.
+/// A TLS error, from reading key files to the last record.
 public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A certificate, key or trust file cannot be used; the text says which and why.
+    /// A certificate, key or trust file is unusable; the text names it and says why.
     case badMaterial(String)
-    /// The peer's certificate is not trusted; OpenSSL's X509_V_ERR code and its text.
+    /// The peer's certificate is not trusted; OpenSSL's X509_V_ERR code and text.
     case untrustedCertificate(code: Int, text: String)
-    /// The peer takes no certificate of this side, or not this one (RFC 8446, 6.2); OpenSSL's text.
+    /// The peer rejected this side's certificate, or requires one (RFC 8446, 6.2); OpenSSL's text.
     case certificateRefused(String)
     /// The peer does not offer `h2` (RFC 7301; RFC 9113, 3.2).
     case noCommonProtocol
-    /// The peer's first bytes are no TLS record; `isHTTP1` when they read like HTTP/1.
+    /// The peer's first bytes are not a TLS record; `isHTTP1`: they look like HTTP/1.
     case notTLS(isHTTP1: Bool)
-    /// The peer ended the connection with a TLS alert, or broke the protocol.
+    /// The peer ended the connection with a TLS alert, or violated the protocol.
     case failed(String)
 
     public var description: String {
@@ -32,12 +32,12 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// OpenSSL's error queue of this thread (`ERR_get_error(3)`).
 public enum OpenSSLErrors {
-    /// Empties the queue; the text of its oldest entry, and that entry's reason code.
+    /// Empties the queue; returns the text and reason code of its oldest entry.
     static func take() -> (reason: Int32, text: String)? {
         let code = ERR_get_error()
         guard code != 0 else { return nil }
         ERR_clear_error()
-        // ERR_GET_REASON of OpenSSL 3 (err.h): a system error keeps errno in the low 31 bits.
+        // Like ERR_GET_REASON in OpenSSL 3 (err.h): a system error has errno in the low 31 bits.
         let isSystemError = code & 0x8000_0000 != 0
         let reason = Int32(truncatingIfNeeded: code & (isSystemError ? 0x7FFF_FFFF : 0x7F_FFFF))
         if isSystemError { return (reason, systemErrorText(reason)) }

@@ -12,7 +12,6 @@ extension EngineSettings: Logged {
     }
 
     /// Leaves out the hash key: hashes are computed before they reach the engine.
-    /// hashes.
     mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
         try log.pass(&credentials)
         try log.pass(&pool)

@@ -5,29 +5,29 @@ import HTTP2IO
 import SystemIO
 import Vocabulary
 
-/// A shard's connections to APNs: sockets, TLS and HTTP/2, looked after by one event loop.
+/// A shard's connections to APNs: sockets, TLS and HTTP/2, served by one event loop.
 ///
-/// It decides nothing: the engine says what to open, send and close, and gets what happened.
+/// It makes no decisions: the engine decides what to open, send and close, and is told the results.
 final class APNsConnections {
-    /// The bits of a loop's identifier that hold the number of the attempt.
+    /// The low bits of a loop identifier, which contain the attempt's number.
     ///
-    /// Above them stands the connection's number. It counts from 1, so that what these bits alone
-    /// can write is free for the shard's own descriptors.
+    /// The bits above contain the connection's number, which counts from 1, so values that fit into
+    /// these bits alone are free for the shard's own descriptors.
     private static let attemptBitCount: UInt64 = 8
     private static let maxAttempts: UInt64 = (1 << attemptBitCount) - 1
-    /// Every open stream's body fits: a slow socket refuses no request.
+    /// Large enough for the bodies of all open streams, so that a slow socket rejects no request.
     private static let maxBacklogByteCount = 32 << 20
 
-    /// By the route's index; new ones are for new connections.
+    /// By route index; changes apply to new connections.
     private var endpoints: [APNsEndpoint]
     private let resolver: Resolver
     private var random: SeededGenerator
     private var links = LinkTable()
-    /// Links whose addresses still race.
+    /// Connections whose addresses are still racing.
     private var racing: [ConnectionID] = []
-    /// Connections with frames to send or events to take at the end of the turn.
+    /// Connections with frames to send, or events to take, at the end of the turn.
     private var touched: [APNsLink] = []
-    /// What has not been reported yet.
+    /// Events that were not reported yet.
     private var untold: [APNsEvent] = []
 
     init(endpoints: [APNsEndpoint], seed: UInt64) throws(SystemError) {
@@ -38,13 +38,13 @@ final class APNsConnections {
 
     var resolverDescriptor: Int32 { resolver.fileDescriptor }
 
-    /// Where the connection leads; nil once it has ended.
+    /// The route of a connection; nil once it has ended.
     func route(of id: ConnectionID) -> Route? { links[id]?.route }
 
-    /// There is something to send or to report.
+    /// Whether there is something to send or to report.
     var isBusy: Bool { !touched.isEmpty || !untold.isEmpty }
 
-    /// New connections lead there.
+    /// New connections use these endpoints.
     func endpointsReplaced(_ endpoints: [APNsEndpoint]) { self.endpoints = endpoints }
 
     // MARK: Actions
@@ -58,7 +58,7 @@ final class APNsConnections {
         }
     }
 
-    /// Looks the name up and connects; a fresh look-up for each connection, as Apple asks.
+    /// Resolves the name and connects; Apple recommends a fresh look-up for each connection.
     private func connect(_ id: ConnectionID, _ route: Route) {
         links.insert(APNsLink(id: id, route: route))
         let endpoint = endpoint(route)
@@ -72,7 +72,7 @@ final class APNsConnections {
         fail(id, .unresolved("too many look-ups wait"), &untold)
     }
 
-    /// Opens a stream; its frames go out with `flush`.
+    /// Opens a stream; `flush` sends its frames.
     func send(
         _ id: DeliveryID,
         _ headers: borrowing HeaderBlock,
@@ -90,7 +90,8 @@ final class APNsConnections {
         } catch {
             untold.append(.streamBroke(id, .unprocessed))
             guard error == .streamIDsExhausted || error == .notOpen else { return }
-            // It will never take a request again: the pool must know, or it sends everything here.
+            // It will never accept another request; report that, or the pool would keep choosing
+            // it.
             connection.shutdown()
             untold.append(.goAway(connectionID, link.route, Farewell(.noError, debugData: [])))
         }
@@ -125,8 +126,7 @@ final class APNsConnections {
         }
     }
 
-    /// Says goodbye on every connection without open requests; the process is about to end, and waits
-    /// for no answer any more.
+    /// Closes every connection without open requests, because the process is about to end.
     func closeAll(_ loop: borrowing EventLoop) {
         for attempt in links.all.flatMap(\.attempts) {
             attempt.connection.shutdown()
@@ -137,7 +137,7 @@ final class APNsConnections {
         racing.removeAll()
     }
 
-    // MARK: What the loop says
+    // MARK: Loop events
 
     func readinessChanged(loopID: UInt64, _ readiness: Readiness) {
         let id = ConnectionID(rawValue: UInt32(loopID >> Self.attemptBitCount))
@@ -148,10 +148,12 @@ final class APNsConnections {
         touch(link)
     }
 
-    /// Sends what the turn gathered, one write a connection where the socket allows, and says what
-    /// happened: of each connection in its order.
+    /// Sends what the turn has produced, if possible in one write per connection, and reports
+    /// events.
     ///
-    /// `lookAhead` is called before each of a connection's events, with it and those behind it.
+    /// The events of each connection keep their order.
+    ///
+    /// Before each event of a connection, `lookAhead` gets that event and all later ones.
     func flush(
         _ loop: borrowing EventLoop,
         lookingAhead lookAhead: (Span<ConnectionEvent>) -> Void = { _ in },
@@ -160,7 +162,7 @@ final class APNsConnections {
         while let link = touched.popLast() {
             link.isTouched = false
             guard links[link.id] != nil else { continue }
-            // A winner ends the others while we go through them.
+            // Reporting a winner may end other attempts during this loop.
             for attempt in link.attempts where link.attempt(attempt.number) != nil {
                 attempt.connection.flush()
                 if !link.hasWinner, attempt.connection.isConnected { won(attempt, link, loop) }
@@ -172,7 +174,7 @@ final class APNsConnections {
         }
     }
 
-    /// The same, but what happened is reported by the next `tellUntold`.
+    /// Does the same, but leaves the events to the next `tellUntold`.
     func flush(_ loop: borrowing EventLoop) {
         flush(loop) { untold.append($0) }
     }
@@ -182,7 +184,7 @@ final class APNsConnections {
         untold.removeAll(keepingCapacity: true)
     }
 
-    // MARK: How a connection finds an address that takes it
+    // MARK: Finding an address that accepts the connection
 
     func takeResolutions(_ loop: borrowing EventLoop) {
         for resolution in resolver.takeResolutions() {
@@ -199,12 +201,12 @@ final class APNsConnections {
         }
     }
 
-    /// When another address is to be tried next to one that does not answer.
+    /// When to try another address in parallel with one that does not answer.
     func nextAttemptAt(now: Instant) -> Instant? {
         racing.compactMap { links[$0]?.nextAttemptAt(now: now) }.min()
     }
 
-    /// Tries the addresses whose time has come.
+    /// Tries the addresses that are due.
     func timeAdvanced(_ loop: borrowing EventLoop, now: Instant) {
         for id in racing {
             guard let link = links[id], let due = link.nextAttemptAt(now: now), due <= now else {
@@ -218,7 +220,7 @@ final class APNsConnections {
         links.all.count { $0.attempts.contains { $0.address == address } }
     }
 
-    /// Connects to the next addresses; when none is left, `failure` was the last word.
+    /// Connects to the next addresses; if none is left, reports `failure`.
     private func advanceRace(
         _ link: APNsLink,
         _ loop: borrowing EventLoop,
@@ -249,7 +251,7 @@ final class APNsConnections {
         let endpoint = endpoint(route)
         var limits = ClientLimits()
         limits.maxBacklogByteCount = Self.maxBacklogByteCount
-        // What is read of an answer.
+        // Only the fields that are used.
         limits.keptFields = ["apns-unique-id", "date", "retry-after"]
         return try ClientConnection(
             to: address,
@@ -260,7 +262,7 @@ final class APNsConnections {
         )
     }
 
-    /// TCP is up on one address; the others are not needed.
+    /// TCP is connected to one address; cancels the other attempts.
     private func won(_ winner: APNsLink.Attempt, _ link: APNsLink, _ loop: borrowing EventLoop) {
         for loser in link.won(winner) {
             try? loop.deregister(loser.connection.fileDescriptor)
@@ -272,7 +274,7 @@ final class APNsConnections {
     // MARK: Private
 
     private func touch(_ link: APNsLink) {
-        // Once a turn: a full one has a thousand requests for a connection.
+        // Once per turn: a full turn sends a thousand requests on a connection.
         guard !link.isTouched else { return }
         link.isTouched = true
         touched.append(link)
@@ -358,7 +360,7 @@ final class APNsConnections {
 }
 
 extension Span<ConnectionEvent> {
-    /// The delivery that is answered so far ahead; its bytes are of no interest.
+    /// The delivery whose answer is that many events ahead; the bytes of its record are not needed.
     func delivery(ahead part: DeliveryPart) -> DeliveryID? {
         guard part != .bytes, part.distance < count,
             case .responseArrived(let tag, _) = self[part.distance]
@@ -367,18 +369,18 @@ extension Span<ConnectionEvent> {
     }
 }
 
-/// The links of a shard by their connections' numbers.
+/// A shard's links by connection number.
 ///
-/// Every request asks for one, and there are few: a look-up by halves costs less than a hash.
+/// Every request looks one up, and there are few: a binary search costs less than hashing.
 struct LinkTable {
     /// Ascending; `links` is in the same order.
     private var ids: [ConnectionID] = []
     private var links: [APNsLink] = []
 
-    /// In the order of their numbers.
+    /// All links, in ascending order of connection number.
     var all: [APNsLink] { links }
 
-    /// Inlined, because every request asks.
+    /// Inlined, because every request calls it.
     subscript(id: ConnectionID) -> APNsLink? {
         @inline(__always) get {
             let position = position(of: id)
@@ -387,14 +389,14 @@ struct LinkTable {
         }
     }
 
-    /// Adds a link whose number is new; numbers count up, so its place is mostly the last.
+    /// Adds a link with a new number, normally at the end because numbers count up.
     mutating func insert(_ link: APNsLink) {
         let position = position(of: link.id)
         ids.insert(link.id, at: position)
         links.insert(link, at: position)
     }
 
-    /// - Returns: The link, if there was one.
+    /// - Returns: The removed link, if there was one.
     mutating func remove(_ id: ConnectionID) -> APNsLink? {
         let position = position(of: id)
         guard position < ids.count, ids[position] == id else { return nil }
@@ -407,7 +409,7 @@ struct LinkTable {
         links.removeAll()
     }
 
-    /// The first place whose number is not below `id`.
+    /// The first position whose number is not below `id`.
     private func position(of id: ConnectionID) -> Int {
         var start = 0
         var end = ids.count

@@ -5,20 +5,20 @@ package import Delivery
 package import HTTP2IO
 package import Vocabulary
 
-/// What happened at APNs, in the past tense.
+/// An event on a connection to APNs.
 enum APNsEvent {
     case opened(ConnectionID, maxConcurrentStreams: Int)
     case streamLimitChanged(ConnectionID, Int)
     case answered(DeliveryID, HTTP2Response)
     case streamBroke(DeliveryID, StreamBreak)
-    /// The stream's end is reported separately.
+    /// The end of the stream is reported separately.
     case malformedAnswer(ConnectionID, Route, ResponseFlaw)
     case goAway(ConnectionID, Route, Farewell)
     case pingAnswered(ConnectionID)
     case closed(ConnectionID, Route, ConnectionFailure, after: Farewell?)
 }
 
-// The words of HTTP/2 in the engine's, and the other way round.
+// Conversions between HTTP/2's terms and the engine's.
 
 extension StreamBreak {
     package init(_ failure: StreamFailure) {
@@ -33,7 +33,7 @@ extension StreamBreak {
 }
 
 extension ConnectionFailure {
-    /// Why the pool gave a connection up, in the log's words.
+    /// Describes, for the log, why the pool closed a connection.
     init(_ reason: PoolMachine.CloseReason) {
         switch reason {
         case .connectTimedOut: self = .timedOut
@@ -54,9 +54,9 @@ extension CloseCause {
 }
 
 extension APNsAnswer {
-    /// Reads an answer: the status rules, the body only explains.
+    /// Reads an answer; the status decides, and the body only explains.
     ///
-    /// No initialiser: it would make another module's and copy it.
+    /// A function, because an initialiser in another module would copy the value.
     package static func read(_ response: HTTP2Response, now: Timestamp) -> APNsAnswer {
         let apnsUniqueID = response.text(of: "apns-unique-id")
         guard response.status != 200 else {

@@ -5,17 +5,17 @@ import HTTP2IO
 import SystemIO
 import Vocabulary
 
-/// One connection of a pool's from its look-up to its end.
+/// One of a pool's connections, from name resolution to its end.
 ///
-/// Several addresses may be tried at once, until one of them accepts the TCP connection; from then
-/// on there is only that one, unless its handshake fails.
+/// Several addresses may be tried in parallel until one accepts the TCP connection. Then only that
+/// attempt remains, unless its handshake fails.
 final class APNsLink {
     struct Attempt {
-        /// Counts from 1 within the link; part of the loop's identifier.
+        /// Counted from 1 within the link; part of the loop identifier.
         let number: UInt64
         let address: SocketAddress
         let connection: ClientConnection
-        /// What the loop watches it for.
+        /// The readiness that the loop watches for.
         var interest: Interest
     }
 
@@ -25,12 +25,12 @@ final class APNsLink {
     private var addresses: [SocketAddress] = []
     private var race: AddressRace?
     private var attemptCount: UInt64 = 0
-    /// The connection that won the race: that of the one attempt that is left.
+    /// The connection that won the race, which belongs to the only remaining attempt.
     private(set) var connection: ClientConnection?
     private(set) var isOpen = false
-    /// What its GOAWAY said; of several the first with a reason.
+    /// The peer's GOAWAY; if there were several, the first with a reason.
     private(set) var farewell: Farewell?
-    /// It waits for `APNsConnections.flush`.
+    /// Whether it waits for `APNsConnections.flush`.
     var isTouched = false
 
     init(id: ConnectionID, route: Route) {
@@ -38,14 +38,14 @@ final class APNsLink {
         self.route = route
     }
 
-    /// The one attempt that is left has TCP.
+    /// Whether the only remaining attempt has a TCP connection.
     var hasWinner: Bool { connection != nil }
 
     func attempt(_ number: UInt64) -> Attempt? { attempts.first { $0.number == number } }
 
     // MARK: The race
 
-    /// The addresses are known; `uses` says how many connections there are to one already.
+    /// The name was resolved; `uses` returns how many connections an address already has.
     func resolved(_ found: some Sequence<SocketAddress>, uses: (SocketAddress) -> Int) {
         addresses = Array(found)
         race = AddressRace(
@@ -55,18 +55,17 @@ final class APNsLink {
         )
     }
 
-    /// The next address to connect to, if it is time; each is followed by `started` or
-    /// `attemptFailed`.
+    /// The next address to connect to, if one is due; call `started` or `attemptFailed` for it.
     func nextAddress(now: Instant) -> SocketAddress? {
         race?.next(now: now).map { addresses[$0] }
     }
 
     func nextAttemptAt(now: Instant) -> Instant? { race?.nextAttemptAt(now: now) }
 
-    /// Nothing runs, and nothing is left to try.
+    /// Whether nothing is in progress and nothing is left to try.
     var isLost: Bool { !hasWinner && attempts.isEmpty && race?.isLost ?? true }
 
-    /// - Returns: The attempt, which the loop does not watch yet.
+    /// - Returns: The attempt, which the loop must start to watch.
     func started(_ connection: ClientConnection, to address: SocketAddress) -> Attempt {
         attemptCount += 1
         let attempt = Attempt(
@@ -79,12 +78,12 @@ final class APNsLink {
         return attempt
     }
 
-    /// An address could not even be tried.
+    /// Connecting to an address failed at once.
     func attemptFailed() {
         race?.attemptFailed()
     }
 
-    /// - Returns: The attempts that are not needed any more.
+    /// - Returns: The attempts to cancel.
     func won(_ winner: Attempt) -> [Attempt] {
         let losers = attempts.filter { $0.number != winner.number }
         attempts = [winner]
@@ -93,13 +92,13 @@ final class APNsLink {
         return losers
     }
 
-    /// HTTP/2 is up: no other address will be needed.
+    /// HTTP/2 is established, so no other address is needed.
     func opened() {
         isOpen = true
         race = nil
     }
 
-    /// A GOAWAY came.
+    /// The peer sent GOAWAY.
     func sentAway(_ farewell: Farewell) {
         if self.farewell?.reason == nil { self.farewell = farewell }
     }
@@ -117,7 +116,7 @@ final class APNsLink {
         return true
     }
 
-    /// Tries no further address.
+    /// Stops trying addresses.
     func abandonRace() {
         race?.abandon()
     }
@@ -131,10 +130,10 @@ final class APNsLink {
 }
 
 extension ConnectionFailure {
-    /// Whether a connection that had TCP may fare better at another address of the same name.
+    /// Whether another address of the same name may work after this failure of a TCP connection.
     ///
-    /// Not where somebody has decided: this side, the proxy, or APNs by GOAWAY or about the
-    /// certificate.
+    /// Not if the failure was a decision: of this side, of the proxy, or of APNs by GOAWAY or about
+    /// the certificate.
     fileprivate var mayBeTheAddress: Bool {
         switch self {
         case .tls(.certificateRefused): false

@@ -3,19 +3,19 @@ import Credentials
 import Delivery
 import Vocabulary
 
-/// Writes the headers of a shard's requests to APNs, with the credentials that are in use.
+/// Writes the headers of a shard's requests to APNs, using the current credentials.
 struct APNsRequests {
-    /// Those of the last request.
+    /// The headers of the last request.
     private(set) var headers = RequestSeries(RequestHeaders(authority: ""))
     private let credentials: Credentials
-    /// The credentials as this shard uses them; see `takeCredentials`.
+    /// The credentials as this shard uses them; updated by `takeCredentials`.
     private var inUse: [CredentialInUse]
     private var version = 0
-    /// By credential: how often its key was revoked, as far as this shard has heard.
+    /// By credential: how many times its key was revoked, as far as this shard knows.
     private var revocations: [Int]
-    /// By the route's index.
+    /// By route index.
     private var authorities: [RequestHeaders]
-    /// The route of the last request, if any: those of one route come one after the other.
+    /// The route of the last request, if any: requests of one route usually come together.
     private var route: Route?
     private var tokens: ProviderTokenCache
 
@@ -27,7 +27,7 @@ struct APNsRequests {
         tokens = ProviderTokenCache(credentialCount: inUse.count)
     }
 
-    /// By the route's index.
+    /// By route index.
     var endpoints: [APNsEndpoint] { inUse.flatMap(\.endpoints) }
 
     /// Writes the headers of the next request.
@@ -43,21 +43,21 @@ struct APNsRequests {
         )
     }
 
-    /// APNs called a provider token expired.
+    /// APNs reported a provider token as expired.
     mutating func tokenExpired(_ refresh: TokenRefresh, now: Moment) {
         inUse[refresh.credential].token?.expired(sentAt: refresh.sentAt, now: now)
         tokens.forget()
     }
 
-    /// APNs refuses a credential's key: all who use it in the process hear of it.
+    /// APNs refused a credential's key; informs all users of the key in this process.
     func keyRevoked(_ credential: Int) { credentials.keyRevoked(inUse[credential]) }
 
-    /// Takes over credentials that have been reloaded, or revoked.
+    /// Adopts credentials that were reloaded or revoked.
     ///
     /// Call it between two turns.
     ///
-    /// - Returns: The indices of the credentials that have changed, and of those whose present key was
-    ///   revoked meanwhile; nil if nothing happened.
+    /// - Returns: The indices of credentials that changed, and of those whose current key was
+    ///   revoked; nil if nothing happened.
     mutating func takeCredentials() -> (replaced: [Int], revoked: [Int])? {
         guard let newer = credentials.inUse(newerThan: &version) else { return nil }
         let replaced = newer.indices.filter { newer[$0].generation != inUse[$0].generation }
@@ -76,27 +76,27 @@ struct APNsRequests {
 
 /// The provider tokens that a shard sends in one turn.
 ///
-/// Each source is asked once a turn, and its token cached in bytes of the shard's own: with every
-/// event the sources' lock, and the counts of references to them and to their bytes, would go from
-/// core to core.
+/// Each source is queried once per turn, and its token copied into memory of the shard. Otherwise
+/// the sources' lock, and the reference counts of sources and tokens, would move between cores with
+/// every event.
 struct ProviderTokenCache {
     private struct Cached {
-        /// Nil: to be asked again.
+        /// Nil: must be queried again.
         var turn: Instant?
-        /// Nil: a certificate speaks.
+        /// Nil: the credential is a certificate.
         var token: [UInt8]?
     }
 
-    /// By credential.
+    /// By credential index.
     private var cached: [Cached]
 
     init(credentialCount: Int) {
         cached = Array(repeating: Cached(), count: credentialCount)
     }
 
-    /// A credential's token, by its place in the configuration; nil: a certificate speaks.
+    /// A credential's provider token; nil: the credential is a certificate.
     ///
-    /// `now` is this turn's moment.
+    /// `credential` is the index in the configuration, `now` this turn's moment.
     mutating func token(
         of credential: Int,
         _ credentials: [CredentialInUse],
@@ -110,7 +110,7 @@ struct ProviderTokenCache {
         return cached[credential].token
     }
 
-    /// To be called when a source may have another token than this turn's.
+    /// Drops the cached tokens; call it when a source may have a new token.
     mutating func forget() {
         for credential in cached.indices { cached[credential].turn = nil }
     }

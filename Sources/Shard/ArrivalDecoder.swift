@@ -2,20 +2,21 @@ package import Delivery
 package import EventCodec
 package import Vocabulary
 
-/// Turns records into arrivals: decodes each according to its source's kind, and reads the history
-/// of a retry record.
+/// Turns records into arrivals.
+///
+/// Decodes each according to its source's kind, and reads the history of retry records.
 package struct ArrivalDecoder: ~Copyable {
     private let retryTopics: RetryTopics
     private let schemas: ShardSchemas
     private let reader: ArrivalReader
     private var decoder: EventDecoder
-    /// Nil where no source has broadcasts.
+    /// Nil if no source has broadcasts.
     private let broadcastSchema: BroadcastSchema?
-    /// Of the operator's schemas that the decoder has.
+    /// The version of the operator's schemas that the decoder uses.
     private var schemasVersion = 0
-    /// Of the registry's, to be forgotten once what waits for them has been notified.
+    /// Unusable registered schemas, to be forgotten once the records waiting for them were decoded.
     private var uselessSchemas: [SchemaReference] = []
-    /// Of the registry's, what those of use take.
+    /// The size in bytes of the usable registered schemas.
     private var schemaByteCount = 0
 
     package init(_ settings: ShardSettings, _ schemas: ShardSchemas) {
@@ -30,19 +31,20 @@ package struct ArrivalDecoder: ~Copyable {
         broadcastSchema = settings.broadcastSources.isEmpty ? nil : BroadcastSchema()
     }
 
-    /// Whether something waits for which the registry's last answers were unusable.
+    /// Whether records wait for which the registry's last answers were unusable.
     var hasUseless: Bool { !uselessSchemas.isEmpty }
 
     /// Reads a record that has arrived.
     ///
-    /// A record of a retry topic continues as the event it was, with its history next to it.
+    /// A record of a retry topic continues as its original event, with the history attached.
     ///
     /// - Parameters:
     ///   - record: The record.
-    ///   - role: What its partition's records are.
-    ///   - deadTokens: The process's list.
+    ///   - role: The role of its partition.
+    ///   - deadTokens: The process's list of dead tokens.
     ///   - now: This turn's moment.
-    /// - Returns: What the engine gets, and how the event was wrapped; nil: it is a tombstone.
+    /// - Returns: The arrival for the engine, and the event's framing; nil framing: it is a
+    ///   tombstone.
     package mutating func read(
         _ record: consuming Record,
         as role: PartitionRole,
@@ -69,7 +71,7 @@ package struct ArrivalDecoder: ~Copyable {
         return (arrival, isTombstone ? nil : decoder.framing)
     }
 
-    /// Reads a record whose schema has come.
+    /// Reads a record whose schema has arrived.
     package mutating func read(
         again waiting: Arrival,
         as role: PartitionRole,
@@ -87,7 +89,7 @@ package struct ArrivalDecoder: ~Copyable {
         return decoder.decode(&record, from: role.source)
     }
 
-    /// - Returns: nil for a record that comes from a source, or says nothing sensible.
+    /// - Returns: nil for a record of a source topic, or one without a valid history.
     private func history(
         of record: borrowing Record,
         as role: PartitionRole,
@@ -105,7 +107,7 @@ package struct ArrivalDecoder: ~Copyable {
 
     // MARK: - Schemas
 
-    /// Takes the operator's schemas if they have been reloaded.
+    /// Adopts the operator's schemas if they were reloaded.
     ///
     /// Call it between two records.
     mutating func takePayloadSchemas() {
@@ -113,7 +115,7 @@ package struct ArrivalDecoder: ~Copyable {
         decoder.payloadSchemas = newer
     }
 
-    /// The registry said what a schema is.
+    /// The registry returned a schema.
     package mutating func fetched(_ reference: SchemaReference, _ schema: RegisteredSchema) {
         if (decoder.registeredSchemas?.count ?? 0) >= ShardSchemas.maxRegistered
             || schemaByteCount + schema.byteCount > ShardSchemas.maxByteCount
@@ -128,11 +130,12 @@ package struct ArrivalDecoder: ~Copyable {
         uselessSchemas.append(reference)
     }
 
-    /// All that waited was decoded again: what is unusable now may be later, so the next record
-    /// asks again.
+    /// Forgets unusable schemas, after all records waiting for them were decoded again.
+    ///
+    /// They may become usable later, so the next record fetches them again.
     package mutating func forgetUseless() {
         for schema in uselessSchemas {
-            // Meanwhile it may have come to be of use.
+            // It may have become usable in the meantime.
             schemaByteCount -= decoder.registeredSchemas?[schema]?.byteCount ?? 0
             decoder.registeredSchemas?[schema] = nil
         }
@@ -140,20 +143,19 @@ package struct ArrivalDecoder: ~Copyable {
     }
 }
 
-/// How long records from Kafka are decoded in one turn, and as long again those whose schema has
-/// come.
+/// How long a turn decodes records from Kafka, and again as long those whose schema has arrived.
 ///
-/// A record can take 20 ms to check: a turn that took as many as it may would keep answers, PINGs
-/// and the watchdog waiting.
+/// A record can take 20 ms to validate: without a limit, a full turn would delay answers, PINGs and
+/// the watchdog.
 package struct DecodeTimeLimit {
     package static let length = Duration.milliseconds(50)
-    /// The clock is read after this many records, because reading it costs as much as some steps of
-    /// a check.
+    /// The clock is read after this many records, because reading it costs as much as parts of a
+    /// validation.
     package static let stride = 8
 
     private let end: Instant
     private var decoded = 0
-    /// Whether the last record of this turn was decoded.
+    /// Whether this turn must decode no further records.
     package private(set) var isOver = false
 
     package init(from now: Instant) { end = now + Self.length }

@@ -1,25 +1,25 @@
 import JSON
 package import Vocabulary
 
-/// What a consumer says of itself (librdkafka's STATISTICS.md), as far as it is used.
+/// The parts of a consumer's statistics that are used (librdkafka's STATISTICS.md).
 package struct ConsumerStatistics: Hashable, Sendable {
     package struct Partition: Hashable, Sendable {
         package let name: TopicPartition
         package let isFetching: Bool
-        /// Prefetched, and not read yet.
+        /// Prefetched records that were not delivered yet.
         package let queuedRecords: Int64
         package let queuedBytes: Int64
-        /// The next record to fetch; nil: not known yet.
+        /// The next offset to fetch; nil: unknown.
         package let nextOffset: Int64?
-        /// One past the last record that was delivered; nil: none was yet.
+        /// One past the last delivered record; nil: none yet.
         package let deliveredOffset: Int64?
-        /// One past the last record that may be read, as of the last fetch; nil: not known yet.
+        /// One past the last readable record, as of the last fetch; nil: unknown.
         package let endOffset: Int64?
 
-        /// Records of it wait: in Kafka, or in the client's queue.
+        /// Whether records wait, in Kafka or in the client's queue.
         ///
-        /// Counted up to the last stable offset, and by what was fetched, not by what was
-        /// delivered: transaction markers and aborted records are never delivered.
+        /// Compares the last stable offset with what was fetched, not with what was delivered:
+        /// transaction markers and aborted records are never delivered.
         var isBehind: Bool {
             guard isFetching else { return false }
             if queuedRecords > 0 { return true }
@@ -27,12 +27,12 @@ package struct ConsumerStatistics: Hashable, Sendable {
             return nextOffset < endOffset
         }
 
-        /// Records that are not settled; nil: nobody knows.
+        /// The number of unsettled records; nil: unknown.
         ///
-        /// None, if everything was fetched and what was delivered is settled: what is behind that
-        /// are transaction markers and aborted records, which are never delivered.
+        /// Zero if everything was fetched and all delivered records are settled: the remaining
+        /// offsets are transaction markers and aborted records, which are never delivered.
         ///
-        /// `unsettled`: the lowest offset that is not settled, as far as it is known.
+        /// `unsettled`: the lowest unsettled offset, if known.
         package func lag(unsettled: Offset?) -> Int64? {
             guard let endOffset, let start = unsettled?.rawValue ?? nextOffset else { return nil }
             let isFetched = queuedRecords == 0 && nextOffset.map { $0 >= endOffset } ?? false
@@ -44,13 +44,13 @@ package struct ConsumerStatistics: Hashable, Sendable {
     package let partitions: [Partition]
     package let brokers: [BrokerStatistics]
 
-    /// - Returns: nil when the bytes are not the statistics of a consumer.
+    /// - Returns: nil if the bytes are not a consumer's statistics.
     package init?(_ text: [UInt8]) {
         guard let root = BrokerStatistics.parse(text), let topics = root["topics"]?.object
         else { return nil }
         partitions = topics.members.flatMap { topic in
             (topic.value["partitions"]?.object?.members ?? []).compactMap { partition in
-                // -1 stands for records that have no partition yet.
+                // -1 is for records without a partition.
                 guard let number = Int32(partition.name), number >= 0 else { return nil }
                 return Partition(
                     TopicPartition(topic: KafkaTopic(topic.name), partition: number),
@@ -61,10 +61,10 @@ package struct ConsumerStatistics: Hashable, Sendable {
         brokers = BrokerStatistics.all(in: root)
     }
 
-    /// Whether records wait of a partition that is read.
+    /// Whether records of a partition wait that is being read.
     ///
-    /// One that the engine has paused is not: librdkafka calls it active anyway, and goes back to
-    /// its last delivered record.
+    /// Partitions that the engine paused do not count: librdkafka reports them as active, and
+    /// rewinds them to the last delivered record.
     package func isBehind(besides paused: Set<TopicPartition>) -> Bool {
         partitions.contains { $0.isBehind && !paused.contains($0.name) }
     }
@@ -81,19 +81,19 @@ extension ConsumerStatistics.Partition {
         queuedBytes = value["fetchq_size"]?.integer ?? 0
         nextOffset = offset("next_offset")
         deliveredOffset = offset("app_offset")
-        // Without isolation there is no last stable offset.
+        // Without transactions there is no last stable offset.
         endOffset = offset("ls_offset") ?? offset("hi_offset")
     }
 }
 
-/// What a producer says of itself.
+/// The parts of a producer's statistics that are used.
 package struct ProducerStatistics: Hashable, Sendable {
-    /// Produced, and not acknowledged yet.
+    /// Produced records that were not acknowledged yet.
     package let queuedRecords: Int64
     package let queuedBytes: Int64
     package let brokers: [BrokerStatistics]
 
-    /// - Returns: nil when the bytes are not the statistics of a client.
+    /// - Returns: nil if the bytes are not a client's statistics.
     package init?(_ text: [UInt8]) {
         guard let root = BrokerStatistics.parse(text), let count = root["msg_cnt"]?.integer
         else { return nil }
@@ -103,17 +103,17 @@ package struct ProducerStatistics: Hashable, Sendable {
     }
 }
 
-/// The connection to a broker in the last interval of the statistics.
+/// The connection to a broker during the last statistics interval.
 package struct BrokerStatistics: Hashable, Sendable {
     package let node: Int64
-    /// The mean.
+    /// The average.
     package let roundTripMicroseconds: Int64
 
-    /// Of brokers that are known by their number and answered something.
+    /// The brokers with a known ID that have answered.
     static func all(in root: JSONValue) -> [BrokerStatistics] {
         (root["brokers"]?.object?.members ?? []).compactMap { broker in
             guard let node = broker.value["nodeid"]?.integer, node >= 0,
-                // The coordinator is listed a second time under a name of its own.
+                // The coordinator is listed a second time, under a logical name.
                 broker.value["source"]?.string != "logical",
                 let roundTrips = broker.value["rtt"], let count = roundTrips["cnt"]?.integer,
                 count > 0, let mean = roundTrips["avg"]?.integer, mean >= 0
@@ -122,7 +122,7 @@ package struct BrokerStatistics: Hashable, Sendable {
         }
     }
 
-    /// Thousands of partitions make megabytes; this is what the parser takes at most.
+    /// Parses the text; thousands of partitions make megabytes, up to the parser's limit.
     static func parse(_ text: [UInt8]) -> JSONValue? {
         try? JSONValue.parse(text, limits: JSONLimits(maxByteCount: 16_777_215))
     }

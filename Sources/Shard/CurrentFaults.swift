@@ -2,7 +2,7 @@ package import Delivery
 package import KafkaIO
 package import Vocabulary
 
-/// Current faults, for readiness; the log summarises what repeats.
+/// Current faults, for readiness; the log summarises repeated ones.
 package struct CurrentFaults: Sendable {
     private static let kafkaTroubleLifetime = Duration.seconds(60)
 
@@ -16,29 +16,30 @@ package struct CurrentFaults: Sendable {
     /// Why the first transaction failed since one was committed.
     private var transactionError: KafkaError?
     private var assignedPartitions: Set<PartitionID> = []
-    /// What APNs said of the credential, by route.
+    /// Why APNs refuses the credential, by route.
     package private(set) var credentials: [Route: String] = [:]
     private var replacedAt: [Int: Instant] = [:]
     /// Why the last connection failed, by route.
     package private(set) var connections: [Route: String] = [:]
-    /// What failed last at the endpoint, by route: a connection, or a request.
+    /// The last failure at the endpoint, a connection or a request, by route.
     ///
-    /// A later answer does not clear it: it may have been in progress when the breaker opened.
+    /// A later answer does not clear it: its request may have been sent before the breaker opened.
     package private(set) var failures: [Route: String] = [:]
-    /// Where a request timed out and none was answered since.
+    /// Routes where a request timed out and none was answered since.
     private var unanswering: Set<Route> = []
-    /// Requests in a row that were not answered, and when the last one ended, by route.
+    /// Consecutive unanswered requests, and when the last one ended, by route.
     private var unserved: [Route: (count: Int, at: Instant)] = [:]
-    /// From so many on it is not an accident.
+    /// From this many on, it is not a coincidence.
     private static let unservedLimit = 10
-    /// A breaker stays open for half as long at most.
+    /// Twice the longest time for which a breaker stays open.
     private static let unservedLifetime = Duration.seconds(120)
     package var hasJoinedGroup = false
 
     package init() {}
 
-    /// What is wrong with Kafka, for a limited time: an idle client does not notice when a broker
-    /// comes back.
+    /// What is wrong with Kafka; reported for a limited time.
+    ///
+    /// An idle client does not notice when a broker comes back.
     package func kafka(now: Instant) -> String? {
         if let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < Self.kafkaTroubleLifetime {
             return kafkaError.description
@@ -48,9 +49,9 @@ package struct CurrentFaults: Sendable {
             ?? transactionError.map { "transactions fail: \($0)" }
     }
 
-    /// A topic that is gone is not trouble while other partitions are well.
+    /// The error of single partitions, if it counts as a fault.
     ///
-    /// To delete one of many is not a fault; that a right is missing is one.
+    /// Deleting one of many topics does not, if other partitions work; a missing permission does.
     private func partitionTrouble(now: Instant) -> String? {
         let refusals = refusedPartitions.values
             .filter { now - $0.at < Self.kafkaTroubleLifetime }
@@ -68,16 +69,16 @@ package struct CurrentFaults: Sendable {
         refusedPartitions = [:]
     }
 
-    /// Kafka refuses to read or to commit one partition.
+    /// Kafka rejects reading or committing one partition.
     ///
-    /// - Returns: whether this is news.
+    /// - Returns: whether this is new.
     package mutating func partitionRefused(
         _ partition: PartitionID,
         named name: String,
         _ error: KafkaError,
         at now: Instant
     ) -> Bool {
-        // What was asked in an earlier assignment may be answered now.
+        // The answer may belong to an earlier assignment.
         guard assignedPartitions.contains(partition) else { return false }
         return refusedPartitions.updateValue((name, error, now), forKey: partition) == nil
     }
@@ -86,9 +87,9 @@ package struct CurrentFaults: Sendable {
         if !refusedPartitions.isEmpty { refusedPartitions[partition] = nil }
     }
 
-    /// Kafka did not take a record.
+    /// Kafka did not accept a record.
     ///
-    /// - Returns: whether this is news.
+    /// - Returns: whether this is new.
     package mutating func recordRefused(
         _ publication: Publication,
         to topic: String,
@@ -129,9 +130,9 @@ package struct CurrentFaults: Sendable {
         kafkaFailedAt = nil
     }
 
-    /// - Returns: Whether this is news.
+    /// - Returns: Whether this is new.
     ///
-    /// What was sent with a key or certificate that is replaced by now says nothing.
+    /// An answer to a request with a replaced key or certificate is ignored.
     package mutating func credentialFailed(_ route: Route, _ reason: String, sentAt: Instant)
         -> Bool
     {
@@ -139,7 +140,7 @@ package struct CurrentFaults: Sendable {
         return credentials.updateValue(reason, forKey: route) != reason
     }
 
-    /// Another key or certificate is in use from then on.
+    /// The credential uses another key or certificate from now on.
     package mutating func credentialReplaced(_ credential: Int, at now: Instant) {
         replacedAt[credential] = now
         for environment in APNsEnvironment.allCases {
@@ -163,14 +164,14 @@ package struct CurrentFaults: Sendable {
 
     /// A request was refused, reset, or not answered in time.
     ///
-    /// - Returns: whether it is news that this continues: none of many was answered.
+    /// - Returns: whether the limit of consecutive unanswered requests was just reached.
     package mutating func requestUnserved(_ route: Route, at now: Instant) -> Bool {
         let count = (unserved[route]?.count ?? 0) + 1
         unserved[route] = (count, now)
         return count == Self.unservedLimit
     }
 
-    /// Whether none of many requests was answered, the last one lately.
+    /// Whether none of many requests was answered, the last of them recently.
     package func isUnserved(_ route: Route, now: Instant) -> Bool {
         guard let (count, at) = unserved[route] else { return false }
         return count >= Self.unservedLimit && now - at < Self.unservedLifetime
@@ -185,7 +186,7 @@ package struct CurrentFaults: Sendable {
         failures[route] = text
     }
 
-    /// The endpoint's breaker has closed: what opened it says nothing of what may open it next.
+    /// The endpoint's breaker has closed, so earlier failures no longer explain it.
     package mutating func endpointRecovered(_ route: Route) {
         failures[route] = nil
     }

@@ -2,7 +2,7 @@ package import Vocabulary
 
 /// Detects when more than a small share of a credential's valid events are given up.
 ///
-/// It looks at this span of five minutes and the one before.
+/// Covers the current span of five minutes and the one before.
 package struct GivenUpShare: Hashable, Sendable {
     private struct Tally: Hashable {
         var ended = 0
@@ -10,24 +10,24 @@ package struct GivenUpShare: Hashable, Sendable {
     }
 
     private static let span = Duration.seconds(300)
-    /// Fewer are no share of anything.
+    /// With fewer events given up, there is no meaningful share.
     private static let least = 5
-    /// One in so many is a small share; below half of it all is well again.
+    /// One in this many counts as a small share; it must fall below half of that to recover.
     private static let smallShare = 100
 
     private var present = Tally()
     private var previous = Tally()
     private var spanEnd: Instant?
-    /// Of the event that was given up last.
+    /// The reason of the last event that was given up.
     package private(set) var lastReason: Reason?
-    /// Whether the share was large when it was last looked at.
+    /// Whether the share was too large at the last check.
     package private(set) var isLarge = false
 
     package init() {}
 
-    /// Events that ended in both spans.
+    /// The number of events that ended in both spans.
     package var ended: Int { present.ended + previous.ended }
-    /// Of these, the ones that were given up.
+    /// The number of events that were given up in both spans.
     package var givenUp: Int { present.givenUp + previous.givenUp }
 
     package mutating func eventEnded() {
@@ -43,7 +43,7 @@ package struct GivenUpShare: Hashable, Sendable {
     /// - Returns: whether `isLarge` has changed.
     package mutating func timeAdvanced(now: Instant) -> Bool {
         if spanEnd.map({ $0 <= now }) ?? true {
-            // After a long time without a look both are over; nobody looks so rarely.
+            // If this is called rarely, both spans may have passed; in practice it is called often.
             previous = present
             present = Tally()
             spanEnd = now + Self.span

@@ -4,7 +4,7 @@ package import Vocabulary
 /// Where each shard records the inputs of its engine (`log.inputs_folder`).
 package struct InputLogSettings: Sendable {
     package var folder: String
-    /// Of this program: another one may decide differently.
+    /// The version of this program; another version may decide differently.
     package var version: String
 
     package init(folder: String, version: String) {
@@ -15,23 +15,22 @@ package struct InputLogSettings: Sendable {
 
 /// The file of one shard's input log.
 ///
-/// Written in the shard's own thread, into the system's cache: who turns it on has a question that
-/// is worth that.
+/// Written on the shard's own thread, into the page cache: enabling the log is worth that cost.
 package struct InputLogFile: ~Copyable {
-    /// A log is replayed from its beginning, so it stops here and forgets nothing.
+    /// A log is replayed from its start, so it stops at this size instead of dropping old blocks.
     private static let maxBytes = 1 << 30
 
     private let file: PrivateFile
     private var room: Int
 
-    /// Creates the file in the folder, which exists already.
+    /// Creates the file in an existing folder.
     ///
     /// - Parameters:
     ///   - folder: The folder.
-    ///   - shard: The shard's place among those of the process.
-    ///   - now: Names the file, so that a restart spares the last one.
-    ///   - maxBytes: Nothing is written behind that; nil: 1 GiB.
-    /// - Throws: what `open` says.
+    ///   - shard: The shard's index within the process.
+    ///   - now: Becomes part of the file's name, so that a restart keeps the previous file.
+    ///   - maxBytes: The maximum size of the file; nil: 1 GiB.
+    /// - Throws: the error of `open`.
     package init(
         in folder: String,
         shard: Int,
@@ -42,9 +41,9 @@ package struct InputLogFile: ~Copyable {
         room = maxBytes ?? Self.maxBytes
     }
 
-    /// Writes whole blocks behind what is there.
+    /// Appends complete blocks to the file.
     ///
-    /// - Returns: false when there is no more room for them; from then on there is none for any.
+    /// - Returns: false if they do not fit; nothing more is written then.
     package mutating func append(_ blocks: [UInt8]) throws(SystemError) -> Bool {
         guard blocks.count <= room else {
             room = -1

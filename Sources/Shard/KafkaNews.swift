@@ -5,13 +5,13 @@ package import Vocabulary
 
 /// The results of the consumer's events in one turn, for observers.
 package struct KafkaReport: Sendable {
-    /// Apart from the other news, because they are many and small.
+    /// Separate from `news`, because they are many and small.
     package var records: [ArrivedRecord] = []
     package var news: [KafkaNews] = []
 
     package init() {}
 
-    /// Forgets everything, and keeps the room for the next turn's.
+    /// Empties both lists, and keeps their capacity.
     mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
         news.removeAll(keepingCapacity: true)
@@ -22,24 +22,24 @@ package struct KafkaReport: Sendable {
 package enum KafkaNews: Sendable {
     case partitionsAssigned([PartitionID])
     case partitionsRevoked([PartitionID], lost: Bool)
-    /// Kafka returned the group's offsets of all partitions.
+    /// Kafka returned the group's committed offsets for all partitions.
     case positionsFetched
-    /// It did not return these, or none if the list is empty.
+    /// Kafka did not return offsets for these partitions, or for none if the list is empty.
     case positionsUnknown([PartitionID], KafkaError)
     case metadataIgnored(IgnoredMetadata)
     case commitFinished([CommitResult])
-    /// From now on commits have at most this many characters.
+    /// Commits now have at most this many characters of metadata.
     case commitMetadataRefused(limit: Int)
     case partitionUnreadable(PartitionID, KafkaError)
-    /// The partition is read again from its last position, if that is known.
+    /// The partition is read again from its last position, if known.
     case partitionDamaged(PartitionID, KafkaError, position: Offset?)
-    /// Kafka does not have the offset that is to be read next; reading continues at another offset.
+    /// Kafka does not have the next offset to read; reading continues at another offset.
     case offsetLost(PartitionID, LostOffset)
-    /// Where reading continues is not known yet: the partition's leader does not answer.
+    /// It is not known yet where reading continues: the partition's leader does not answer.
     case logUnknown(PartitionID, KafkaError)
-    /// The group has no position in the partition, which is read from there.
+    /// The group has no position in the partition; reading starts at this position.
     case partitionUnplaced(PartitionID, StartPosition)
-    /// The topic was deleted and created again: the partition is read from its beginning.
+    /// The topic was deleted and recreated; the partition is read from its beginning.
     case partitionReplaced(PartitionID, position: Offset?)
     case statistics([UInt8], unsettled: [TopicPartition: Offset])
     case failed(KafkaError)
@@ -48,13 +48,13 @@ package enum KafkaNews: Sendable {
 
 /// A record from Kafka, as the engine accepted it.
 package struct ArrivedRecord: Hashable, Sendable {
-    /// False: it is not the shard's to deliver, or was delivered before.
+    /// False if the shard must not deliver it, or has already delivered it.
     package var isTaken: Bool
-    /// How its event was wrapped; nil: it is a tombstone.
+    /// The event's framing; nil: it is a tombstone.
     package var framing: RecordFraming?
-    /// Its topic's place in `MetricLists.topics`; nil for a topic that was not subscribed to.
+    /// The topic's index in `MetricLists.topics`; nil for a topic without a subscription.
     package var metricRow: Int?
-    /// It comes out of a retry topic.
+    /// Whether it comes from a retry topic.
     package var isRetry: Bool
 
     package init(isTaken: Bool, framing: RecordFraming?, metricRow: Int?, isRetry: Bool) {

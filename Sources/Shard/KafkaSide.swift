@@ -5,10 +5,11 @@ package import Log
 package import SystemIO
 package import Vocabulary
 
-/// The shard's side of the consumer group: reports to the engine what the consumer saw, and carries
-/// out what the engine wants of it.
+/// The shard's side of the consumer group.
+///
+/// Reports the consumer's events to the engine, and carries out the engine's steps.
 package struct KafkaSide: ~Copyable {
-    /// How long the broker may take to let the member go; see `closeDeadline`.
+    /// How long the broker may take to let the member leave; see `closeDeadline`.
     private static let closeTimeout = Duration.seconds(6)
 
     private let consumer: Consumer
@@ -20,22 +21,25 @@ package struct KafkaSide: ~Copyable {
     private let startsAtEarliest: Bool
     private var roles: PartitionRoles
     private var arrivals: ArrivalDecoder
-    /// The descriptor may be silent though more waits: the last turn did not take everything.
+    /// Whether events may wait without the descriptor being readable, because the last turn left
+    /// some.
     private var hasMore = true
-    /// The group is left.
+    /// Whether the member has left the group.
     package private(set) var hasClosed = false
-    /// When leaving the group has taken long enough: all that could be committed is, and a silent
-    /// coordinator would hold the process for ever.
+    /// When to stop waiting for the group to be left.
+    ///
+    /// Everything that can be committed is committed by then, and a silent coordinator would
+    /// otherwise keep the process alive forever.
     private var closeDeadline: Instant?
-    /// Why the process has to end.
+    /// Why the process must end.
     package private(set) var failure: ServiceError?
 
     /// - Parameters:
     ///   - settings: What the configuration decides.
-    ///   - consumer: The member of the group.
-    ///   - wakeup: Rung for its queue.
-    ///   - control: For statistics, and for what the registry answers.
-    ///   - schemas: From where those come that others wrote.
+    ///   - consumer: The group member.
+    ///   - wakeup: Signalled by the consumer's queue.
+    ///   - control: For statistics, and for the registry's answers.
+    ///   - schemas: The source of the operator's and the registry's schemas.
     package init(
         _ settings: ShardSettings,
         _ consumer: Consumer,
@@ -54,24 +58,24 @@ package struct KafkaSide: ~Copyable {
         arrivals = ArrivalDecoder(settings, schemas)
     }
 
-    /// There may be more than was taken.
+    /// Whether more events may wait.
     var isBusy: Bool { hasMore }
 
-    /// When the consumer has something to do by itself.
+    /// When the consumer has work to do.
     var nextDeadline: Instant? { consumer.nextDeadline }
 
     /// The names of the partitions.
     package var partitions: PartitionTable { consumer.partitions }
 
-    /// Of a partition that a record came from.
+    /// The name of a partition that delivered a record.
     func name(of partition: PartitionID) -> TopicPartition { roles[partition].name }
 
-    /// Those that cannot be read on.
+    /// The partitions that cannot be read.
     var stuckPartitions: [PartitionID] { consumer.stuckPartitions }
 
     func isCloseOverdue(now: Instant) -> Bool { closeDeadline.map { $0 <= now } ?? false }
 
-    /// Nil when this member may not commit them any more.
+    /// Nil if this member may no longer commit them.
     func transactionOffsets(_ commits: [PartitionCommit]) -> TransactionOffsets? {
         consumer.transactionOffsets(commits)
     }
@@ -80,19 +84,18 @@ package struct KafkaSide: ~Copyable {
         try consumer.subscribe(topics)
     }
 
-    /// Something waits in the consumer's queue, or may.
+    /// The consumer's queue was signalled.
     mutating func rang() {
         wakeup.drain()
         lookAgain()
     }
 
-    /// To be called from time to time: that heals a ring that was lost.
+    /// Checks the queue again; call it regularly, in case a signal was lost.
     mutating func lookAgain() { hasMore = true }
 
     // MARK: - What happened
 
-    /// Takes records and what else has happened, and reports them to the engine; appends the
-    /// results.
+    /// Takes records and other events, reports them to the engine, and appends the results.
     mutating func takeEvents(
         budget: Int,
         _ engine: inout DeliveryEngine,
@@ -100,7 +103,7 @@ package struct KafkaSide: ~Copyable {
         _ report: inout KafkaReport
     ) {
         guard hasMore, budget > 0 else { return }
-        // Here, and not at each record: all shards count references to it.
+        // Read once, not per record: all shards share its reference count.
         let deadTokens = deadTokens
         var timeLimit = DecodeTimeLimit(from: SystemClock.now)
         hasMore = consumer.poll(budget: budget, now: now.instant) {
@@ -112,7 +115,7 @@ package struct KafkaSide: ~Copyable {
 
     /// Reports an event to the engine, and appends the results.
     ///
-    /// - Returns: What the engine said to a record; nil: it was none.
+    /// - Returns: The engine's reply to a record; nil: the event was not a record.
     package mutating func happened(
         _ event: consuming ConsumerEvent,
         _ deadTokens: SuppressedTokens,
@@ -152,7 +155,7 @@ package struct KafkaSide: ~Copyable {
         case .partitionFailed(let partition, let error, let offset):
             partitionFailed(partition, error, at: offset, &engine, now.instant, &report.news)
         case .partitionReplaced(let partition):
-            // Other records than those of the committed offset: all of them are new.
+            // The records are not those of the committed offset: all of them are new.
             let position = engine.position(of: partition)
             report.news.append(.partitionReplaced(partition, position: position))
             engine.partitionRestarted(partition)
@@ -191,7 +194,7 @@ package struct KafkaSide: ~Copyable {
         return reply
     }
 
-    /// What the partition's records are; its topic's name is looked at the first time only.
+    /// The role of a partition; looks at the topic's name only the first time.
     private mutating func role(of partition: PartitionID) -> PartitionRole {
         if !roles.knows(partition) { roles.learn(consumer.partitions) }
         return roles[partition]
@@ -231,7 +234,7 @@ package struct KafkaSide: ~Copyable {
         }
     }
 
-    /// Where the engine is in each partition that it owns.
+    /// The lowest unsettled offset of each partition that the engine owns.
     private func unsettledOffsets(_ engine: inout DeliveryEngine) -> [TopicPartition: Offset] {
         var offsets: [TopicPartition: Offset] = [:]
         for partition in engine.assignedPartitions {
@@ -240,7 +243,7 @@ package struct KafkaSide: ~Copyable {
         return offsets
     }
 
-    /// The next offset does not exist any more (retention), or the partition cannot be read.
+    /// The next offset no longer exists (retention), or the partition cannot be read.
     private mutating func partitionFailed(
         _ partition: PartitionID,
         _ error: KafkaError,
@@ -254,7 +257,7 @@ package struct KafkaSide: ~Copyable {
             return
         }
         let position = engine.position(of: partition)
-        // The library's own place; in a damaged batch it finds offsets that never were.
+        // librdkafka reports its own offset; in a corrupted batch it may be one that never existed.
         if let offset, offset != position {
             return readAgain(partition, at: position, error, now, &news)
         }
@@ -294,7 +297,7 @@ package struct KafkaSide: ~Copyable {
         consumer.restart(partition, from: start, now: now)
     }
 
-    /// Records are there, and cannot be read: a damaged batch, or a gap.
+    /// Handles records that exist but cannot be read: a corrupted batch, or a gap.
     private mutating func readAgain(
         _ partition: PartitionID,
         at position: Offset?,
@@ -319,7 +322,7 @@ package struct KafkaSide: ~Copyable {
         )
     }
 
-    /// What the client was to fetch next when it last said so.
+    /// The next offset that the client was going to fetch, as of its last statistics.
     private func nextOffset(of partition: PartitionID) -> Int64? {
         let name = consumer.name(of: partition)
         return control.statistics.consumption?.statistics.partitions
@@ -341,7 +344,7 @@ package struct KafkaSide: ~Copyable {
 
     // MARK: - Schemas
 
-    /// Takes schemas that have been loaded or fetched, and decodes the records that waited for them.
+    /// Adopts schemas that were loaded or fetched, and decodes the records that waited for them.
     mutating func takeSchemas(_ engine: inout DeliveryEngine, now: Moment) {
         arrivals.takePayloadSchemas()
         for answer in control.takeSchemaAnswers() {
@@ -369,12 +372,12 @@ package struct KafkaSide: ~Copyable {
         arrivals.forgetUseless()
     }
 
-    /// Asks the registry; `takeSchemas` takes the answer.
+    /// Fetches a schema from the registry; `takeSchemas` takes the answer.
     func fetch(_ schema: SchemaReference) { schemas.fetch?(schema, control) }
 
-    // MARK: - What is to be done
+    // MARK: - Carrying out decisions
 
-    /// Lets the consumer do what its time has come for.
+    /// Carries out what the consumer has due.
     mutating func timeAdvanced(now: Instant) {
         guard let deadline = consumer.nextDeadline, deadline <= now else { return }
         callConsumer(to: "restart a partition") { consumer throws(KafkaError) in
@@ -409,7 +412,7 @@ package struct KafkaSide: ~Copyable {
         lookAgain()
     }
 
-    /// What the consumer cannot do there is fatal.
+    /// Calls the consumer; an error here is fatal.
     private mutating func callConsumer(
         to task: String,
         _ act: (Consumer) throws(KafkaError) -> Void

@@ -2,28 +2,30 @@ package import Delivery
 package import KafkaIO
 import Vocabulary
 
-/// The result of a record that the shard writes, or news of its producer, for observers.
+/// The result of a record that the shard writes, or other news of its producer, for observers.
 package enum OutcomeNews: Sendable {
-    /// Kafka has acknowledged the record; nil: its delivery has left, because its partition was
-    /// lost.
+    /// Kafka acknowledged the record; nil: its delivery has left, because its partition was lost.
     case written(Publication, PublishedRecord?)
-    /// Kafka has the record, in a transaction that is in progress.
+    /// Kafka has the record, in a transaction that is still open.
     case taken(Publication)
-    /// A transactional call succeeded; what is committed by it, all records of each delivery.
+    /// A transactional call succeeded; contains the committed deliveries with all their records.
     case transactionCallSucceeded(
         [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     )
-    /// A transactional call failed; the limit, if it did so because of a commit's metadata: from
-    /// now on commits have at most this many characters.
+    /// A transactional call failed.
+    ///
+    /// `metadataLimit` is set if the cause was a commit's metadata: commits now have at most this
+    /// many characters.
     case transactionFailed(KafkaError, metadataLimit: Int? = nil)
     /// The record is produced again.
     case notTaken(Publication, KafkaError)
-    /// The batch that the record was in is refused: it is produced again by itself.
+    /// The batch with the record was rejected; the record is produced again in a batch of its own.
     case batchRefused(Publication, KafkaError)
-    /// Its topic will never take the record, which is dropped; its event, and all of its records if it
-    /// was the last.
+    /// The topic permanently rejects the record, which is dropped.
+    ///
+    /// If it was the last record, it is passed with its event.
     case dropped(Publication, KafkaError, of: Arrival?, PublishedRecord? = nil)
-    /// This producer has failed; `isReplaced`: another one follows.
+    /// The producer failed; `isReplaced`: another one follows.
     case producerFailed(KafkaError, isReplaced: Bool)
     case statistics([UInt8])
     case failed(KafkaError)

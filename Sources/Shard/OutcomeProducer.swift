@@ -4,17 +4,17 @@ package import Log
 package import SystemIO
 package import Vocabulary
 
-/// Writes the records of deliveries' ends to Kafka, and reports each result to the engine.
+/// Writes the records of concluded deliveries to Kafka, and reports the results to the engine.
 ///
-/// It keeps a producer alive: one that fails permanently is replaced, and the engine has everything
-/// produced again that was not acknowledged. With `results.transactional` the records go out in
-/// transactions, whose calls a thread aside makes.
+/// Keeps a producer alive: one that fails permanently is replaced, and the engine repeats all
+/// unacknowledged records. With `results.transactional`, records are written in transactions, whose
+/// calls run on another thread.
 package struct OutcomeProducer: ~Copyable {
-    /// Events taken from the producer's queue in one turn; a record makes three reports at most.
+    /// Events taken from the producer's queue per turn; a record makes at most three reports.
     ///
-    /// With the engine's own bound on records (`IntakeGate`) it bounds a turn: some milliseconds,
-    /// with records that are hard to decode twice `DecodeTimeLimit`'s time, after which requests leave
-    /// and answers are read, however much waits.
+    /// Together with the engine's limit on records (`IntakeGate`), this limits a turn to a few
+    /// milliseconds, or to twice `DecodeTimeLimit` with records that are hard to decode. After
+    /// that, requests are sent and answers read, however much is waiting.
     private static let reportBudget = 1024
 
     private let kafka: KafkaAccess
@@ -23,7 +23,8 @@ package struct OutcomeProducer: ~Copyable {
     private var producer: Producer
     private var singles = SingleRecords()
     private let wakeup: Wakeup
-    /// The descriptor may be silent though more waits: the last turn did not take everything.
+    /// Whether events may wait without the descriptor being readable, because the last turn left
+    /// some.
     private var hasMore = false
     private var events: [ProducerEvent] = []
     private var records: OutcomeRecords
@@ -31,7 +32,7 @@ package struct OutcomeProducer: ~Copyable {
     private var refused: [OutgoingRecord] = []
     /// Of producers that fail as soon as they are made.
     private var backoff = ProducerBackoff()
-    /// Nil: outcomes are not written in transactions.
+    /// Nil: outcomes are written without transactions.
     private let worker: TransactionWorker?
     private let workerWakeup: Wakeup
     /// Kafka has refused records of the transaction, whose numbers it now misses: librdkafka 2.0.2
@@ -44,10 +45,10 @@ package struct OutcomeProducer: ~Copyable {
 
     /// - Parameters:
     ///   - settings: What the configuration decides.
-    ///   - shard: The shard's place among those of the process.
-    ///   - producer: The first one.
-    ///   - wakeup: Rung for every producer's queue.
-    ///   - workerWakeup: Rung when a transactional call has ended.
+    ///   - shard: The shard's index within the process.
+    ///   - producer: The first producer.
+    ///   - wakeup: Signalled by every producer's queue.
+    ///   - workerWakeup: Signalled when a transactional call has ended.
     package init(
         _ settings: ShardSettings,
         shard: Int,
@@ -67,13 +68,13 @@ package struct OutcomeProducer: ~Copyable {
             ? TransactionWorker(named: "transactions-\(shard)", wakeup: workerWakeup) : nil
     }
 
-    /// There may be more than was taken.
+    /// Whether more events may wait.
     var isBusy: Bool { hasMore }
 
-    /// When the next producer is to be made.
+    /// When to create the next producer.
     package var nextDeadline: Instant? { backoff.nextDeadline }
 
-    /// Something waits in the producer's queue, or may.
+    /// The producer's queue was signalled.
     mutating func rang() {
         wakeup.drain()
         lookAgain()
@@ -81,22 +82,22 @@ package struct OutcomeProducer: ~Copyable {
 
     func workerRang() { workerWakeup.drain() }
 
-    /// To be called from time to time: that heals a ring that was lost.
+    /// Checks the queue again; call it regularly, in case a signal was lost.
     mutating func lookAgain() { hasMore = true }
 
-    /// Ends the thread of transactional calls, after a call in progress.
+    /// Ends the thread for transactional calls, after the call in progress.
     package func stop() { worker?.stop() }
 
     // MARK: - Records
 
-    /// Produces a record; if the queue is full, keeps it.
+    /// Produces a record; keeps it if the queue is full.
     package mutating func publish(
         _ record: OutgoingRecord,
         source: TopicPartition,
         _ engine: inout DeliveryEngine,
         now: Moment
     ) -> OutcomeNews? {
-        // The next producer is given all that is not acknowledged.
+        // While waiting, nothing is produced: the next producer gets all unacknowledged records.
         guard !backoff.isWaiting, let encoded = records.encode(record, source: source)
         else { return nil }
         guard let producer = producer(of: record.tag) else { return nil }
@@ -111,7 +112,7 @@ package struct OutcomeProducer: ~Copyable {
         } catch {
             switch error {
             case .queueFull: refused.append(record)
-            // Before it was in a batch.
+            // It was rejected before it was in a batch.
             case .refused(let cause):
                 return failed(record.tag, cause, isAlone: true, &engine, now)
             }
@@ -119,7 +120,7 @@ package struct OutcomeProducer: ~Copyable {
         return nil
     }
 
-    /// - Returns: nil: there is none, and `failure` says why.
+    /// - Returns: nil if none could be created; `failure` then contains the reason.
     private mutating func producer(of tag: PublicationTag) -> Producer? {
         guard singles.contains(tag) else { return producer }
         do {
@@ -132,7 +133,7 @@ package struct OutcomeProducer: ~Copyable {
         }
     }
 
-    /// Produces what was kept, as far as the queue has room.
+    /// Produces the records that were kept, as far as the queue has room.
     package mutating func publishRefused(
         _ partitions: PartitionTable,
         _ engine: inout DeliveryEngine,
@@ -145,14 +146,14 @@ package struct OutcomeProducer: ~Copyable {
             let source = partitions[record.arrival.record.partition]
             if let told = publish(record, source: source, &engine, now: now) { news.append(told) }
         }
-        // Full again: to encode the others would be for nothing.
+        // Full again: encoding the others would be wasted work.
         refused += waiting
         return news
     }
 
     // MARK: - Reports
 
-    /// Takes what has happened, a turn's share; `done` gives the room back.
+    /// Takes this turn's share of events; `done` returns the array for reuse.
     mutating func takeEvents() -> [ProducerEvent] {
         var taken: [ProducerEvent] = []
         swap(&taken, &events)
@@ -168,7 +169,7 @@ package struct OutcomeProducer: ~Copyable {
         events = taken
     }
 
-    /// Reports to the engine what a producer said.
+    /// Reports a producer event to the engine.
     package mutating func happened(
         _ event: ProducerEvent,
         _ engine: inout DeliveryEngine,
@@ -186,7 +187,7 @@ package struct OutcomeProducer: ~Copyable {
         case .failed(let error):
             guard error.isFatal else { return .failed(error) }
             if isTransactional {
-                // If a call meets it as well, that call reports it.
+                // If a call fails for the same reason, that call reports it.
                 lastTransactionError = error
                 engine.transactionalProducerFailed(TransactionError(error).kind, now: now)
                 return .producerFailed(error, isReplaced: false)
@@ -206,7 +207,7 @@ package struct OutcomeProducer: ~Copyable {
         backoff.worked()
         let record = engine.published(tag)
         ended(tag, record)
-        // In a transaction it counts once that is committed.
+        // In a transaction it counts only once that is committed.
         return isTransactional ? .taken(tag.publication) : .written(tag.publication, record)
     }
 
@@ -216,7 +217,7 @@ package struct OutcomeProducer: ~Copyable {
         if record?.isLast == true { records.concluded(tag.delivery) }
     }
 
-    /// Kafka did not take a record; `isAlone`: the error is its own, not that of a batch of many.
+    /// Kafka did not accept a record; `isAlone`: the error is not that of a batch of many.
     private mutating func failed(
         _ tag: PublicationTag,
         _ error: KafkaError,
@@ -244,8 +245,8 @@ package struct OutcomeProducer: ~Copyable {
         let arrival = engine.delivery(tag.delivery)?.arrival
         switch tag.publication {
         case .outcome:
-            // Without metadata, key and trace context every outcome fits; if the broker refuses
-            // even that, it is tried until somebody raises the topic's limit.
+            // Without metadata, key and trace context, every outcome fits. If the broker rejects
+            // even that, it is retried until the topic's limit is raised.
             if error.isOfSize { records.shorten(tag.delivery) }
             engine.publicationFailed(tag, .record, now: now)
             return .notTaken(.outcome, error)
@@ -262,8 +263,10 @@ package struct OutcomeProducer: ~Copyable {
 
     // MARK: - The producer's life
 
-    /// Makes the next producer, if it is time: librdkafka 2.0.2 can end up with a fatal error after a
-    /// plain restart of a broker, and a new one takes over everything that was not acknowledged.
+    /// Creates the next producer, if it is due.
+    ///
+    /// librdkafka 2.0.2 can fail fatally after a plain broker restart; a new producer takes over
+    /// everything that was not acknowledged.
     package mutating func timeAdvanced(_ engine: inout DeliveryEngine, now: Moment) {
         guard backoff.isDue(now: now.instant) else { return }
         do throws(ServiceError) {
@@ -280,7 +283,7 @@ package struct OutcomeProducer: ~Copyable {
             producer.abandon()
             singles.abandonProducer()
             producer = successor
-            // It is produced again in any case.
+            // The records are produced again anyway.
             refused = []
             backoff.replaced()
         } catch {
@@ -290,9 +293,9 @@ package struct OutcomeProducer: ~Copyable {
 
     // MARK: - Transactions
 
-    /// Carries out what the engine wants of the transactional producer.
+    /// Carries out a step of the engine for the transactional producer.
     ///
-    /// `offsets` are those of a commit that has some; nil: this member may not write them any more.
+    /// `offsets` are those of a non-empty commit; nil: this member may no longer write them.
     mutating func carryOut(
         _ step: TransactionStep,
         offsets: TransactionOffsets?,
@@ -307,10 +310,11 @@ package struct OutcomeProducer: ~Copyable {
             if let offsets {
                 run([.send(offsets), .commit])
             } else {
-                // The revocation is on its way; nothing of this transaction may be written.
+                // A revocation is about to arrive; nothing of this transaction may be committed.
                 engine.transactionCallFailed(.abortable, isInDoubt: false, now: now)
             }
-        // The next producer of this name aborts what this one left, and its sequence numbers start at 0.
+        // The next producer with this ID aborts the open transaction, and its sequence numbers
+        // start at 0.
         case .abort where isGapped: openNext()
         case .abort:
             refused = []
@@ -331,7 +335,7 @@ package struct OutcomeProducer: ~Copyable {
         }
     }
 
-    /// Reports to the engine how the call in progress ended; to be called behind the reports.
+    /// Reports the result of the call in progress to the engine; call it after taking the reports.
     mutating func takeTransactionAnswer(
         _ engine: inout DeliveryEngine,
         now: Moment
@@ -393,25 +397,26 @@ package struct OutcomeProducer: ~Copyable {
 }
 
 extension KafkaError {
-    /// The record was dropped because its transaction has failed or is aborted.
+    /// Whether the record was dropped because its transaction failed or was aborted.
     fileprivate var isPurge: Bool { code == .purgedInQueue || code == .purgedInFlight }
 }
 
-/// When a producer that failed permanently is replaced: at once, but with growing delays when its
-/// successors fail before Kafka took anything of them.
+/// When to replace a producer that failed permanently.
 ///
-/// A principal without the right to write idempotently, for instance, fails each new one.
+/// At once, but with growing delays if successors fail before Kafka accepts any of their records.
+///
+/// For example, each new producer fails if the principal may not write idempotently.
 package struct ProducerBackoff: Hashable, Sendable {
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
 
-    /// Producers in a row that Kafka accepted nothing of.
+    /// Consecutive producers of which Kafka accepted no record.
     private var failures = 0
-    /// When the next one is to be made; nil: the present one is in use.
+    /// When to create the next one; nil: the current one is in use.
     package private(set) var nextDeadline: Instant?
 
     package init() {}
 
-    /// Nothing can be produced: what is to be is produced again by the successor.
+    /// Whether nothing can be produced; the successor then produces everything again.
     var isWaiting: Bool { nextDeadline != nil }
 
     package mutating func failed(now: Instant) {
@@ -425,14 +430,14 @@ package struct ProducerBackoff: Hashable, Sendable {
 
     package mutating func replaced() { nextDeadline = nil }
 
-    /// Kafka took a record.
+    /// Kafka accepted a record.
     package mutating func worked() {
         if failures != 0 { failures = 0 }
     }
 }
 
 extension [ProducerEvent] {
-    /// The delivery that the event, a report mostly, is of.
+    /// The delivery that a delivery report is about; nil for other events.
     func delivery(at index: Int) -> DeliveryID? {
         guard index < count, case .deliveryReported(let tag, _) = self[index] else { return nil }
         return PublicationTag(rawValue: tag)?.delivery

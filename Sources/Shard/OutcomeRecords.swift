@@ -3,10 +3,11 @@ import EventCodec
 package import KafkaIO
 package import Vocabulary
 
-/// Encodes the records of a delivery's end: the outcome, the token's status, the dead letter, or
-/// the retry record.
+/// Encodes the records of a concluded delivery.
+///
+/// These are the outcome, the token status, the dead letter, and the retry record.
 package struct OutcomeRecords: ~Copyable {
-    /// A record in the producer's form.
+    /// A record in the form that the producer takes.
     package struct Encoded: ~Copyable {
         package let topic: KafkaTopic
         package let key: [UInt8]?
@@ -17,19 +18,19 @@ package struct OutcomeRecords: ~Copyable {
     private let topics: OutcomeTopics
     private var encoder = OutcomeEncoder()
     private var value: [UInt8] = []
-    /// Outcomes that were too large as they are: published without metadata.
+    /// Deliveries whose outcomes were too large; they are published without metadata.
     private var shortened: Set<DeliveryID> = []
 
     package init(topics: OutcomeTopics) {
         self.topics = topics
     }
 
-    /// Writes a record.
+    /// Encodes a record.
     ///
     /// - Parameters:
-    ///   - record: What the engine decided on.
-    ///   - source: The partition that the event was read from last.
-    /// - Returns: nil where there is no such record, because its topic is not configured.
+    ///   - record: The record as decided by the engine.
+    ///   - source: The partition from which the event was last read.
+    /// - Returns: nil if the record's topic is not configured.
     package mutating func encode(
         _ record: OutgoingRecord,
         source: TopicPartition
@@ -40,7 +41,7 @@ package struct OutcomeRecords: ~Copyable {
         }
     }
 
-    /// The outcome is too large: from now on it is written without what it copies from the record.
+    /// The outcome is too large: from now on it is written without parts copied from the record.
     package mutating func shorten(_ id: DeliveryID) { shortened.insert(id) }
 
     /// All records of the delivery are written, or will never be.
@@ -48,7 +49,7 @@ package struct OutcomeRecords: ~Copyable {
         if !shortened.isEmpty { shortened.remove(id) }
     }
 
-    /// The event as it is, with what the next round must know.
+    /// The unchanged event, with the history for the next round.
     private func retryRecord(
         of arrival: Arrival,
         _ deferral: Deferral,
@@ -69,7 +70,7 @@ package struct OutcomeRecords: ~Copyable {
         )
     }
 
-    /// One of the outcome's records; `source` is the partition that the event was read from last.
+    /// One of the outcome's records; `source` is the partition from which the event was last read.
     private mutating func outcomeRecord(
         _ tag: PublicationTag,
         of arrival: Arrival,
@@ -77,7 +78,7 @@ package struct OutcomeRecords: ~Copyable {
         _ source: TopicPartition
     ) -> Encoded? {
         let outcome = arrival.outcome(ending)
-        // The outcome only: a dead letter is the event as it was, or is not written.
+        // Only the outcome: a dead letter is the unchanged event, or is not written.
         if !shortened.isEmpty, tag.publication == .outcome, shortened.contains(tag.delivery) {
             return shortOutcome(outcome, of: arrival, ending, source)
         }
@@ -87,7 +88,7 @@ package struct OutcomeRecords: ~Copyable {
         return encoded(tag.publication, outcome, arrival.record, source, times(arrival, ending))
     }
 
-    /// Of the record that the event was first read from, whatever rounds it has been through.
+    /// For the record from which the event was first read, whatever rounds followed.
     private mutating func originalRecord(
         _ publication: Publication,
         _ outcome: Outcome,
@@ -102,7 +103,8 @@ package struct OutcomeRecords: ~Copyable {
         return encoded(publication, outcome, record, origin.partition, times(arrival, ending))
     }
 
-    /// Without what the outcome takes over from the record, which can be as large as the record.
+    /// Leaves out the parts that the outcome copies from the record, which can be as large as the
+    /// record.
     private mutating func shortOutcome(
         _ outcome: Outcome,
         of arrival: Arrival,
@@ -168,9 +170,9 @@ package struct OutcomeRecords: ~Copyable {
         return headers
     }
 
-    /// For an outcome's headers; nil: it has none of them.
+    /// The times for an outcome's headers; nil: they are not configured.
     ///
-    /// They count from the last arrival: an event from a retry topic has arrived again.
+    /// They start at the last arrival: an event from a retry topic has arrived again.
     private func times(_ arrival: Arrival, _ ending: Ending) -> DeliveryTimes? {
         guard topics.hasTimingHeaders else { return nil }
         return DeliveryTimes(

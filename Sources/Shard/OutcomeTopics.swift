@@ -2,14 +2,14 @@ package import Delivery
 package import EventCodec
 package import Vocabulary
 
-/// The topics of outcomes' records, and their headers.
+/// The topics of outcome records, and the configuration of their headers.
 package struct OutcomeTopics: Sendable {
     package var results: KafkaTopic
     package var tokenStatus: KafkaTopic?
     package var deadLetters: KafkaTopic?
     package var deadLetterHeaders: DeadLetterHeaders
     package var retry: RetryTopics
-    /// Whether outcomes have the headers of `DeliveryTimes`.
+    /// Whether outcomes have the `DeliveryTimes` headers.
     package var hasTimingHeaders: Bool
 
     package init(
@@ -28,7 +28,7 @@ package struct OutcomeTopics: Sendable {
         self.hasTimingHeaders = hasTimingHeaders
     }
 
-    /// Where records of the kind go, for the log.
+    /// The topic of a kind of record, for the log.
     func name(of publication: Publication) -> String {
         switch publication {
         case .outcome: results.name

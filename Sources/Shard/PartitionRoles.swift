@@ -2,19 +2,19 @@ package import Delivery
 import Telemetry
 package import Vocabulary
 
-/// The source and the round of a partition's records.
+/// The source and the retry tier of a partition's records.
 ///
-/// An object, so that a record's way counts one reference for all of it.
+/// A class, so that each record costs one reference count for all of it.
 package final class PartitionRole: Sendable {
     let name: TopicPartition
-    /// The partition's topic, or the source that its retry topic was made for.
+    /// The partition's topic, or the source of its retry topic.
     package let source: KafkaTopic
-    /// The source's place in the configuration.
+    /// The index of the source in the configuration.
     package let sourceIndex: Int
-    /// Nil for a partition of a source.
+    /// Nil for a partition of a source topic.
     package let purpose: RetryTopics.Purpose?
     package let isBroadcast: Bool
-    /// Its topic's place in `MetricLists.topics`; nil for a topic that was not subscribed to.
+    /// The topic's index in `MetricLists.topics`; nil for a topic without a subscription.
     let metricRow: Int?
 
     init(
@@ -34,7 +34,7 @@ package final class PartitionRole: Sendable {
     }
 }
 
-/// The roles of all partitions that were seen, by index: the hot path hashes no names.
+/// The roles of all known partitions, by index, so that the hot path hashes no names.
 package struct PartitionRoles {
     private let topics: RetryTopics
     private let sources: [KafkaTopic]
@@ -49,12 +49,12 @@ package struct PartitionRoles {
         metricTopics = settings.metricLists.topics
     }
 
-    /// Whether the subscript may be asked.
+    /// Whether the subscript knows the partition.
     func knows(_ partition: PartitionID) -> Bool { partition.index < roles.count }
 
     package subscript(partition: PartitionID) -> PartitionRole { roles[partition.index] }
 
-    /// Reads the names of the partitions that came after those that are known.
+    /// Adds the roles of new partitions.
     package mutating func learn(_ table: PartitionTable) {
         for partition in table.partitions.dropFirst(roles.count) {
             let source = topics.source(of: partition.topic)

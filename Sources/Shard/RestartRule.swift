@@ -1,13 +1,14 @@
 package import Vocabulary
 
-/// Where reading starts in a partition without a position, or continues if records cannot be read;
-/// for a position that Kafka does not have, see `LostOffset`.
+/// Where to read a partition that has no position, or whose records cannot be read.
+///
+/// For a position that Kafka does not have, see `LostOffset`.
 package struct RestartRule: Hashable, Sendable {
-    /// Nothing may be skipped: because of `kafka.start`, or because it is a retry topic.
+    /// Whether no record may be skipped: because of `kafka.start`, or because it is a retry topic.
     package var skipsNothing: Bool
-    /// The reading position; nil: nothing was read or committed yet.
+    /// The next offset to read; nil: nothing was read or committed yet.
     package var position: Offset?
-    /// Kafka's oldest offset and the next one to be written, as last heard of.
+    /// The last known start and end offsets of the log.
     package var known: Range<Int64>?
 
     package init(skipsNothing: Bool, position: Offset?, known: Range<Int64>?) {
@@ -16,19 +17,20 @@ package struct RestartRule: Hashable, Sendable {
         self.known = known
     }
 
-    /// If there are records that could not be read.
+    /// Where to continue if records could not be read.
     ///
-    /// - Parameter next: The record that the client was to fetch next, when it last said so.
-    /// - Returns: The place from which they are read again, or the one behind them.
+    /// - Parameter next: The next offset that the client was going to fetch, as of its last
+    ///   statistics.
+    /// - Returns: The position from which to read them again, or the one after them.
     package func afterDamage(next: Int64?) -> StartPosition {
         if let position { return .at(position) }
         if skipsNothing { return .beginning }
-        // The end as it was: that of now may be behind the records that could not be read.
+        // The end as it was then: the current end may lie past the unreadable records.
         guard let next, let known, known.lowerBound <= next, next <= known.upperBound
         else { return .end }
         return .at(Offset(next))
     }
 
-    /// If the group has no position.
+    /// Where to start if the group has no position.
     package var first: StartPosition { skipsNothing ? .beginning : .end }
 }

@@ -10,32 +10,36 @@ package import SystemIO
 package import Telemetry
 import Vocabulary
 
-/// One thread with everything a record needs from arrival to commit: an event loop, a member of
-/// the consumer group, a producer, the delivery engine and the connections to APNs.
+/// One thread with everything a record needs from arrival to commit.
 ///
-/// The parts do not know each other. A part borrows the engine to give it an input, and its answer
-/// is passed to the next part; this file defines the order.
+/// It consists of an event loop, a consumer group member, a producer, the delivery engine and the
+/// connections to APNs.
+///
+/// The parts do not know each other. Each part borrows the engine to pass it an input, and the
+/// result goes to the next part; this file defines the order.
 ///
 /// The loop blocks only in `EventLoop.wait`, and nothing polls: librdkafka's queues, sockets and
-/// other threads all wake it through descriptors. Each round is a *turn*:
+/// other threads wake it through descriptors. Each iteration is a *turn*:
 ///
 /// 1. wait for a descriptor or the engine's next deadline;
-/// 2. report to the engine what happened: answers, delivery reports, records;
-/// 3. let it decide (`turnEnded`), and carry its decision out;
+/// 3. let it decide (`turnEnded`), and carry out its decision;
+/// 4. send what the connections have to send.
 /// 4. send what the connections gathered.
 ///
-/// Not copyable, and not an object: its thread passes it to each turn once, so nothing on a
-/// record's way asks whether it may have the engine or the connections.
+/// Noncopyable and not a class: its thread passes it to each turn once, so no exclusivity checks
+/// for the engine or the connections are needed on a record's path.
 ///
-/// Methods with branches are `mutating` also where they change nothing: Swift 6.3 checks a borrowed
-/// `self` of this size field by field at each branch, which took half of this module's compile time.
+/// Methods with branches are `mutating` even if they change nothing: Swift 6.3 checks a borrowed
+/// `self` of this size field by field at each branch, which took half of this module's compile
+/// time.
 package struct Shard: ~Copyable {
-    /// This often the loop turns even when nothing happens, and both Kafka clients are looked at
-    /// whatever wakes it: that heals a wake-up that was lost, keeps the member within
-    /// `max.poll.interval.ms`, and shows that the thread lives.
+    /// The loop turns at least this often, and then checks both Kafka clients.
+    ///
+    /// This recovers from a lost wake-up, keeps the member within `max.poll.interval.ms`, and shows
+    /// that the thread is alive.
     private static let tick = Duration.seconds(1)
 
-    /// One answer in this many names its topic.
+    /// One in this many answers is reported with its topic.
     private static let sampled = 17
 
     private let settings: ShardSettings
@@ -48,19 +52,19 @@ package struct Shard: ~Copyable {
     private var observer: ShardObserver
     private var decision = TurnDecision()
     private var kafkaReport = KafkaReport()
-    /// Nil: not wanted, or it is full.
+    /// Nil: not configured, or full.
     private var inputLog: InputLogFile?
     /// This turn's moment.
     private var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
     private var nextTick = Instant(nanoseconds: .min)
-    /// Of APNs, since the last one that was sampled.
+    /// Answers from APNs since the last sampled one.
     private var answerCount = 0
     private var loopFailure: ServiceError?
 
-    /// Why it ended, if not because it was asked to.
+    /// Why it ended; nil: it was asked to.
     package var failure: ServiceError? { loopFailure ?? kafka.failure ?? outcomes.failure }
 
-    /// Makes a shard that is to be run on `loop`; throws what keeps Kafka's clients from starting.
+    /// Makes a shard that runs on `loop`; throws if a Kafka client cannot start.
     package init(
         on loop: borrowing EventLoop,
         index: Int,
@@ -72,7 +76,7 @@ package struct Shard: ~Copyable {
         log: Log
     ) throws {
         let requests = APNsRequests(credentials)
-        // What throws comes before the parts: what cannot be copied must not be half made.
+        // Everything that throws comes first: a noncopyable value must not be half initialised.
         let clients = try ShardClients(
             on: loop,
             shard: index,
@@ -117,7 +121,7 @@ package struct Shard: ~Copyable {
 
     // MARK: The loop
 
-    /// Runs until the group is left, or something fatal happens.
+    /// Runs until the member has left the group, or a fatal error occurs.
     package mutating func run(on loop: borrowing EventLoop) {
         do {
             try kafka.subscribe(to: settings.sources + settings.topics.retry.topics)
@@ -129,8 +133,9 @@ package struct Shard: ~Copyable {
         }
         connections.closeAll(loop)
         outcomes.stop()
-        // Neither Kafka client is destroyed: rd_kafka_destroy can hang (2.0.2), and the process
-        // ends anyway. All that was produced is acknowledged, all that could be is committed.
+        // The Kafka clients are not destroyed: rd_kafka_destroy can hang (2.0.2), and the process
+        // ends anyway. All produced records are acknowledged, and everything that could be is
+        // committed.
         observer.show(&engine, consumerStatus, now: now)
         control.status.hasEnded = true
     }
@@ -199,9 +204,9 @@ package struct Shard: ~Copyable {
         return others.reduce(nextTick) { min($0, $1 ?? $0) }
     }
 
-    // MARK: What happened
+    // MARK: Events
 
-    /// Takes over credentials that have been reloaded, or revoked.
+    /// Adopts credentials that were reloaded or revoked.
     private mutating func takeCredentials() {
         guard let changed = requests.takeCredentials() else { return }
         connections.endpointsReplaced(requests.endpoints)
@@ -212,10 +217,10 @@ package struct Shard: ~Copyable {
         }
     }
 
-    /// Reports to the engine what happened at APNs, and to the observer the engine's answer.
+    /// Reports an event at APNs to the engine, and the engine's answer to the observer.
     ///
-    /// All of it, however long that takes: an answer that has been read must be reported before the
-    /// turn's end checks the time limits, or it would come too late for a delivery in flight.
+    /// All events are reported, however long that takes: an answer that was read must be reported
+    /// before the end of the turn checks timeouts, or its request would count as timed out.
     private mutating func tell(_ event: APNsEvent) {
         switch event {
         case .opened(let id, let limit):
@@ -224,7 +229,8 @@ package struct Shard: ~Copyable {
             engine.streamLimitChanged(id, to: limit, now: now)
         case .answered(let id, let response):
             var answer = APNsAnswer.read(response, now: now.timestamp)
-            // A sample of the 200s shows which topics work. A prime, for topics may take turns.
+            // Samples of the 200s show which topics work. The interval is prime, because topics may
+            // alternate.
             answerCount = answerCount == Self.sampled ? 1 : answerCount + 1
             if answer.status == 200 ? answerCount == Self.sampled : answer.refusesTopic {
                 answer.topic = engine.topic(of: id)
@@ -263,7 +269,7 @@ package struct Shard: ~Copyable {
     }
 
     private mutating func takeReports() {
-        // Moved out and back in: what looks ahead must not look into the shard.
+        // Moved out and back in: the look-ahead must not access the shard.
         let events = outcomes.takeEvents()
         let partitions = kafka.partitions
         for index in events.indices {
@@ -280,10 +286,10 @@ package struct Shard: ~Copyable {
         if let news { observer.saw(news, kafka.partitions, now: now) }
     }
 
-    // MARK: What is to be done
+    // MARK: Carrying out decisions
 
     private mutating func carryOutDecision() {
-        // Moved out and back in: who carries out a part of it may use all of the shard.
+        // Moved out and back in: carrying out a step may use the whole shard.
         var decision = TurnDecision()
         swap(&decision, &self.decision)
         for refresh in decision.tokenRefreshes {
@@ -298,7 +304,8 @@ package struct Shard: ~Copyable {
             decision.sends.lookAhead(from: index)
             send(decision.sends[index])
         }
-        // Here, while the caches have what is released; the next turn's end would fetch it again.
+        // Release them now, while they are in the CPU's caches; the next turn's end would fetch
+        // them again.
         decision.sends.removeAll(keepingCapacity: true)
         for step in decision.connections {
             switch step {
@@ -348,7 +355,8 @@ package struct Shard: ~Copyable {
         swap(&decision, &self.decision)
     }
 
-    /// Before the decision is carried out: what ends the process is in the log, too.
+    /// Writes the log before the decision is carried out, so that it includes what ends the
+    /// process.
     private mutating func writeInputLog() {
         guard inputLog != nil else { return }
         let blocks = engine.takeLog()

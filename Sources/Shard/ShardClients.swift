@@ -2,10 +2,9 @@ import Credentials
 import KafkaIO
 import SystemIO
 
-/// The ends of a shard's conversations with Kafka and APNs, and what wakes its loop for them: all
-/// of a shard that may fail to be made.
+/// A shard's Kafka clients and connections, with their wake-ups: every part that can fail to start.
 struct ShardClients {
-    /// What the loop calls the descriptors; those of connections have larger numbers.
+    /// The loop identifiers of these descriptors; those of connections are larger.
     enum LoopID {
         static let control: UInt64 = 1
         static let consumer: UInt64 = 2
@@ -21,7 +20,7 @@ struct ShardClients {
     let transactionsWakeup: Wakeup
     let connections: APNsConnections
 
-    /// Makes them, and has the loop watch them.
+    /// Creates them, and registers them with the loop.
     init(
         on loop: borrowing EventLoop,
         shard index: Int,

@@ -3,22 +3,22 @@ import Synchronization
 package import SystemIO
 package import Vocabulary
 
-/// What other threads may request from a shard and read from it.
+/// The interface of a shard for other threads.
 package final class ShardControl: Sendable {
     let wakeup: Wakeup
     private let shutdownRequested = Atomic(false)
-    /// 0 before the shard's thread has begun.
+    /// 0 before the shard's thread has started.
     private let beatNanoseconds = Atomic<Int64>(0)
     private let latestStatus = Mutex(ShardStatus())
     package let statistics = StatisticsBox()
-    /// At most one for each schema that the shard asked for.
+    /// At most one for each schema that the shard requested.
     private let schemaAnswers = Mutex<[SchemaAnswer]>([])
 
     package init() throws(SystemError) {
         wakeup = try Wakeup()
     }
 
-    /// Asks the shard to drain and leave.
+    /// Asks the shard to drain and leave the group.
     package func requestShutdown() {
         shutdownRequested.store(true, ordering: .releasing)
         wakeup.signal()
@@ -26,7 +26,7 @@ package final class ShardControl: Sendable {
 
     package var isShutdownRequested: Bool { shutdownRequested.load(ordering: .acquiring) }
 
-    /// Puts an answer of the Schema Registry into the shard's inbox.
+    /// Delivers an answer of the Schema Registry to the shard.
     package func deliver(_ answer: SchemaAnswer) {
         schemaAnswers.withLock { $0.append(answer) }
         wakeup.signal()
@@ -39,20 +39,20 @@ package final class ShardControl: Sendable {
         }
     }
 
-    /// The loop turned.
+    /// Records that the loop has turned.
     func beat(_ now: Instant) {
         beatNanoseconds.store(now.nanoseconds, ordering: .relaxed)
     }
 
-    /// How long ago the loop last turned; nothing before its first turn.
+    /// The time since the loop last turned; zero before its first turn.
     ///
-    /// A healthy loop turns at least once a second: `Shard.tick` sees to it.
+    /// A healthy loop turns at least once a second; see `Shard.tick`.
     package func silence(now: Instant) -> Duration {
         let beat = beatNanoseconds.load(ordering: .relaxed)
         return beat == 0 ? .zero : now - Instant(nanoseconds: beat)
     }
 
-    /// What the watchdog sees.
+    /// The values that the watchdog checks.
     package var watchdogReading: Watchdog.Reading {
         let consumption = statistics.consumption?.statistics
         return latestStatus.withLock { status in
@@ -75,10 +75,10 @@ package final class ShardControl: Sendable {
     }
 }
 
-/// The Schema Registry's answer in a shard's inbox.
+/// An answer of the Schema Registry to a shard.
 package struct SchemaAnswer: Sendable {
     let schema: SchemaReference
-    /// Nil: the registry did not say.
+    /// Nil: the registry did not answer.
     let result: RegisteredSchema?
 
     package init(schema: SchemaReference, result: RegisteredSchema?) {

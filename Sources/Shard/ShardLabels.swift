@@ -3,21 +3,22 @@ import Delivery
 import Telemetry
 import Vocabulary
 
-// The engine's words in the words of the metrics.
+// Conversions from the engine's terms to metric labels.
 
 extension ShardMetrics {
     /// Counts a record that Kafka has acknowledged.
     ///
     /// - Parameters:
     ///   - publication: which of the delivery's records.
-    ///   - conclusion: what the delivery came to; nil: it has left, because its partition was lost
-    ///     meanwhile, though Kafka has the record nevertheless.
+    ///   - conclusion: the delivery's conclusion; nil: it has left, because its partition was lost
+    ///     before Kafka acknowledged the record.
     func countRecord(_ publication: Publication, of conclusion: Conclusion?) {
         switch publication {
         case .outcome: resultsProduced.add()
         case .tokenStatus: tokenStatusRecords.add()
         case .deadLetter:
-            // Only what has an outcome other than `accepted` becomes a dead letter: it has a reason.
+            // Every dead letter has a reason, because only outcomes other than `accepted` become
+            // dead letters.
             guard case .ended(let ending)? = conclusion, let reason = ending.reason else { return }
             deadLetters[ReasonLabel(reason)].add()
         case .retry:

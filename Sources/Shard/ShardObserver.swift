@@ -10,15 +10,14 @@ package import SystemIO
 package import Telemetry
 package import Vocabulary
 
-/// Observes a shard: counts, writes its log, and shows its state to other threads.
+/// Observes a shard: counts, writes its log, and publishes its state to other threads.
 ///
-/// It changes nothing but its own notes, and decides nothing. It is given values: what happened, and
-/// what the engine said to it. It looks at the engine's counts each turn, and at its state ten times a
-/// second.
+/// It changes only its own state, and decides nothing. It receives values: events, and the engine's
+/// replies. It reads the engine's counts each turn, and its state ten times a second.
 package struct ShardObserver {
-    /// Between two looks that other threads get of the shard.
+    /// How often the shard's status is published to other threads.
     private static let statusInterval = Duration.milliseconds(100)
-    /// Between two looks at every delivery and partition.
+    /// How often all deliveries and partitions are inspected.
     private static let lookInterval = Duration.seconds(1)
     /// How long Kafka may take to return the group's offsets.
     private static let offsetPatience = Duration.seconds(10)
@@ -38,15 +37,15 @@ package struct ShardObserver {
     private var givenUp: [GivenUpShare]
     /// As last reported.
     private var blownFuses: Set<Route> = []
-    /// Where the breaker is not closed, as last reported.
+    /// Routes whose breaker is not closed, as last reported.
     private var shutBreakers: Set<Route> = []
-    /// The engine's counts as the metrics have them.
+    /// The engine's counts that are already in the metrics.
     private var counted = EngineCounts()
-    /// Records that came and assignments, for the watchdog.
+    /// Counts records and assignments, for the watchdog.
     private var progress: UInt64 = 0
     private var lastStatus = Instant(nanoseconds: .min)
     private var lastLook = Instant(nanoseconds: .min)
-    /// What the last look at every delivery and partition saw.
+    /// The results of the last inspection.
     private var oldestArrival: Instant?
     private var oldestRecords: [Timestamp?] = []
     private let sourceCount: Int
@@ -90,7 +89,7 @@ package struct ShardObserver {
         case .positionsUnknown(let unknown, let error):
             faults.kafkaFailed(error, at: now.instant)
             log.log(
-                // A transaction that is not over is waited for.
+                // An open transaction is expected to end.
                 error.code == .unstableOffsetCommit ? .debug : .warning,
                 "committed offsets could not be read",
                 [
@@ -203,7 +202,7 @@ package struct ShardObserver {
         if failures.allSatisfy(\.isOfPartition) { faults.kafkaWorked() }
     }
 
-    /// What is wrong with one partition alone is reported once.
+    /// Reports an error of a single partition, once.
     private mutating func tell(
         _ message: String,
         of partition: PartitionID,
@@ -236,7 +235,7 @@ package struct ShardObserver {
         if record.isRetry { metrics.returned.add() }
     }
 
-    /// The broker takes less metadata with an offset than the last commit had.
+    /// The broker accepts less metadata than the last commit had.
     private func commitMetadataRefused(limit: Int) {
         metrics.commitMetadataRefused.add()
         log.warning(
@@ -250,17 +249,17 @@ package struct ShardObserver {
         log.warning("Kafka error", [.error: error.description])
     }
 
-    /// What matters comes as an error event too, so the library's own words are for detail.
+    /// Important problems also arrive as error events, so the library's log is only for details.
     private func kafkaLogged(_ line: KafkaLogLine) {
         log.log(
-            // A property that only one of the two clients has is not a warning to us.
+            // Not a warning for us: a property may apply to only one of the two clients.
             line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
             "librdkafka log",
             [.problem: "\(line.facility): \(line.text)"]
         )
     }
 
-    // MARK: - What is written
+    // MARK: - Written records
 
     package mutating func saw(
         _ news: consuming OutcomeNews,
@@ -317,7 +316,7 @@ package struct ShardObserver {
         }
     }
 
-    /// A record is not written, because too many wait for its topic.
+    /// A record is not written, because too many deliveries wait for its topic.
     package mutating func saw(_ record: DroppedRecord, _ partitions: PartitionTable) {
         dropped(record.tag.publication, of: record.record.arrival, partitions, because: nil)
         ended(record.record, partitions)
@@ -325,7 +324,7 @@ package struct ShardObserver {
 
     /// A record is not written, and never will be.
     ///
-    /// `error` is what its topic says of it; nil: too many wait for the topic.
+    /// `error` is the topic's error; nil: too many deliveries wait for the topic.
     private mutating func dropped(
         _ publication: Publication,
         of arrival: Arrival?,
@@ -348,11 +347,11 @@ package struct ShardObserver {
         )
     }
 
-    /// Kafka refuses a record, which is produced again.
+    /// Kafka rejected a record, which is produced again.
     private mutating func notTaken(_ publication: Publication, _ error: KafkaError, now: Moment) {
         let topic = topics.name(of: publication)
         let isNews = faults.recordRefused(publication, to: topic, error, at: now.instant)
-        // A right or a topic that is missing does not heal by itself.
+        // A missing permission or topic is not expected to recover without action.
         let heals = ![.topicAuthorizationFailed, .unknownTopicOrPartition, .clientUnknownTopic]
             .contains(error.code)
         log.log(
@@ -362,7 +361,7 @@ package struct ShardObserver {
         )
     }
 
-    /// Counts and logs what became of an event, once Kafka has all records of it.
+    /// Counts and logs how an event ended, once Kafka has all its records.
     private mutating func ended(_ record: PublishedRecord, _ partitions: PartitionTable) {
         guard record.isLast, case .ended(let ending) = record.conclusion else { return }
         let arrival = record.arrival
@@ -381,10 +380,11 @@ package struct ShardObserver {
         }
     }
 
-    /// Logs what became of an event.
+    /// Logs how an event ended.
     ///
-    /// What did not reach APNs or was refused by it is reported at `info`, where repetitions are
-    /// summarised; every outcome at `debug`. A dead token is not a fault, nor is a duplicate.
+    /// Events that did not reach APNs, or that APNs refused, are logged at `info`, where
+    /// repetitions are summarised; every outcome at `debug`. A dead token is not a fault, and
+    /// neither is a duplicate.
     private mutating func tell(
         _ ending: Ending,
         of arrival: Arrival,
@@ -398,7 +398,7 @@ package struct ShardObserver {
         )
     }
 
-    /// Nothing of the payload, and no violation: its pointer can hold names out of the payload.
+    /// Leaves out the payload, and violations, whose pointers can contain names from the payload.
     private func facts(
         of outcome: Outcome,
         _ arrival: Arrival,
@@ -421,7 +421,7 @@ package struct ShardObserver {
         ]
     }
 
-    /// Counts what has ended, of the delivery's credential or of none.
+    /// Counts an ended event for its credential, or for events without one.
     private mutating func countGivenUp(_ arrival: Arrival, _ ending: Ending) {
         let credential = arrival.route?.credential ?? givenUp.count - 1
         guard arrival.isGivenUp(ending) else {
@@ -436,7 +436,7 @@ package struct ShardObserver {
 
     package func connecting() { metrics.connects.add() }
 
-    /// APNs answered a request; `attempt`: what the engine made of it, nil where it awaited none.
+    /// APNs answered a request; `attempt`: the engine's judgement, nil if it expected no answer.
     package mutating func answered(
         _ response: HTTP2Response,
         _ answer: APNsAnswer,
@@ -482,7 +482,7 @@ package struct ShardObserver {
         }
     }
 
-    /// Keeps the credential's trouble for readiness and log.
+    /// Records problems of the credential, for readiness and the log.
     private mutating func judge(_ answer: APNsAnswer, _ attempt: JudgedAttempt) {
         let route = attempt.route
         if attempt.verdict.fault == .server {
@@ -500,14 +500,14 @@ package struct ShardObserver {
         tellRefusedCredential(facts)
     }
 
-    /// A wrong clock spoils every token: it is named before anybody looks at key and team.
+    /// Mentions a wrong clock first: it invalidates every token, and key and team may be fine.
     private func tellRefusedCredential(_ facts: LogFacts) {
         var facts = facts
         facts[.problem] = clockSkew.trouble
         log.error("APNs rejected the credential", facts)
     }
 
-    /// A request ended without an answer; `route`: nil where the engine awaited none.
+    /// A request ended without an answer; `route`: nil if the engine expected none.
     package mutating func streamBroke(_ kind: StreamBreak, _ route: Route?, now: Moment) {
         metrics.brokenStreams[BrokenStreamLabel(kind)].add()
         guard kind.isAnswerOfSorts, let route else { return }
@@ -518,9 +518,9 @@ package struct ShardObserver {
         log.warning("APNs is not answering requests", facts)
     }
 
-    /// A request was not answered in time; logged once, until the next answer.
+    /// A request was not answered in time; logged once until the next answer.
     ///
-    /// `route`: nil where the connection has ended meanwhile.
+    /// `route`: nil if the connection has ended in the meantime.
     package mutating func requestTimedOut(on id: ConnectionID, _ route: Route?, now: Moment) {
         metrics.requestTimeouts.add()
         guard let route else { return }
@@ -541,7 +541,7 @@ package struct ShardObserver {
         log.warning("malformed APNs response, treated as no answer", facts)
     }
 
-    /// `isCondemned`: the engine parks the credential for it.
+    /// `isCondemned`: the engine parks the credential because of it.
     package mutating func goAwayCame(
         _ id: ConnectionID,
         _ route: Route,
@@ -563,7 +563,8 @@ package struct ShardObserver {
         }
     }
 
-    /// A connection ended, or was not made; `isCondemned`: the engine parks the credential for it.
+    /// A connection ended or could not be made; `isCondemned`: the engine parks the credential for
+    /// it.
     package mutating func connectionEnded(
         _ id: ConnectionID,
         _ route: Route,
@@ -583,7 +584,7 @@ package struct ShardObserver {
             return tellRefusedCredential(facts)
         }
         if let farewell, case .goAway = failure {
-            // The log has it already.
+            // The GOAWAY is in the log already.
             faults.connectionFailed(route, farewell.description)
             return
         }
@@ -591,7 +592,7 @@ package struct ShardObserver {
         log.warning("APNs connection failed", facts)
     }
 
-    /// A connection answers PINGs but no request, or allows none; another replaces it.
+    /// A connection answers PINGs but no requests, or allows none; another one replaces it.
     package func connectionStalled(_ id: ConnectionID, _ route: Route?) {
         metrics.stalls.add()
         guard let route else { return }
@@ -601,7 +602,7 @@ package struct ShardObserver {
         )
     }
 
-    /// Another key or certificate is in use.
+    /// The credential uses another key or certificate.
     package mutating func credentialReplaced(_ credential: Int, now: Moment) {
         faults.credentialReplaced(credential, at: now.instant)
     }
@@ -619,7 +620,7 @@ package struct ShardObserver {
 
     // MARK: - The shard itself
 
-    /// The log of inputs ends before the shard does; `error`: nil where it is full.
+    /// The input log ends before the shard does; `error`: nil if it is full.
     package func inputLogEnded(because error: SystemError?) {
         if let error {
             log.warning("input log stopped: it could not be written", [.error: error.text])
@@ -628,9 +629,9 @@ package struct ShardObserver {
         }
     }
 
-    /// Writes the turn's numbers down.
+    /// Adds the turn's numbers to the metrics.
     ///
-    /// The engine is borrowed like this to avoid a copy; nothing in it is changed.
+    /// The engine is `inout` only to avoid a copy; nothing in it is changed.
     package mutating func turnEnded(_ engine: inout DeliveryEngine) {
         let counts = engine.counts
         metrics.attempts.add(UInt64(counts.attempts - counted.attempts))
@@ -651,7 +652,7 @@ package struct ShardObserver {
         metrics.assignedPartitions.set(engine.assignedPartitions.count)
         metrics.accounting.set(
             Accounting(
-                // What was handed back is the next owner's to account for.
+                // Released records are counted by their next owner.
                 consumed: Int64(counts.consumed - counts.released),
                 terminal: Int64(counts.terminal + counts.tombstones),
                 inFlight: Int64(engine.inFlightEvents),
@@ -664,7 +665,7 @@ package struct ShardObserver {
         lastStatus + Self.statusInterval <= now.instant
     }
 
-    /// Looks at the engine, says what has changed, and shows the other threads how the shard does.
+    /// Inspects the engine, logs what has changed, and publishes the status to other threads.
     package mutating func look(
         at engine: inout DeliveryEngine,
         _ consumer: ConsumerStatus,
@@ -689,8 +690,9 @@ package struct ShardObserver {
         show(&engine, consumer, now: now)
     }
 
-    /// Nothing is read before Kafka has returned the group's offsets; a moment of that is not
-    /// trouble.
+    /// The problem while nothing is read because Kafka has not returned the group's offsets.
+    ///
+    /// Nil for a short wait, which is normal.
     private func missingOffsets(since start: Instant?, now: Instant) -> String? {
         guard let start, now - start >= Self.offsetPatience else { return nil }
         let seconds = (now - start).components.seconds
@@ -698,7 +700,7 @@ package struct ShardObserver {
             "Kafka has not returned the group's committed offsets for \(seconds) s; nothing is read until it does"
     }
 
-    /// Shows the other threads how the shard does.
+    /// Publishes the shard's status to other threads.
     package mutating func show(
         _ engine: inout DeliveryEngine,
         _ consumer: ConsumerStatus,
@@ -747,7 +749,7 @@ package struct ShardObserver {
         if case .open = engine.breaker(of: route).phase {
             return "\(endpoint): too many failures, last: \(lastFailure(of: route))"
         }
-        // Also where too few devices are concerned to open the breaker.
+        // Also reported if too few devices are affected to open the breaker.
         guard faults.isUnserved(route, now: now.instant) else { return nil }
         return "\(endpoint): answers no request, last: \(lastFailure(of: route))"
     }
@@ -787,7 +789,7 @@ package struct ShardObserver {
         }
     }
 
-    /// Logs fuses that blew or were reset, and notes them for metrics and readiness.
+    /// Logs fuses that blew or were reset, and records them for metrics and readiness.
     private mutating func watchTokenFuses(_ engine: inout DeliveryEngine) {
         var trips = 0
         for route in routes {
@@ -815,8 +817,7 @@ package struct ShardObserver {
         log.error("token fuse blown; no token is removed", facts)
     }
 
-    /// Logs when the share of events that end although nothing is wrong with them has become large,
-    /// or small again.
+    /// Logs when the share of valid events that are given up becomes large, or small again.
     private mutating func watchGivenUp(_ now: Moment) {
         for credential in givenUp.indices {
             guard givenUp[credential].timeAdvanced(now: now.instant) else { continue }
@@ -839,9 +840,9 @@ package struct ShardObserver {
 /// The consumer's state.
 package struct ConsumerStatus: Sendable {
     package var partitions: PartitionTable
-    /// Those that cannot be read, though Kafka answers.
+    /// The partitions that cannot be read although Kafka answers.
     package var stuck: [PartitionID]
-    /// The group was left, or the shard cannot continue.
+    /// Whether the member has left the group, or the shard cannot continue.
     package var hasEnded: Bool
 
     package init(partitions: PartitionTable, stuck: [PartitionID] = [], hasEnded: Bool = false) {
@@ -860,14 +861,14 @@ extension PartitionTable {
         partitions.map { self[$0].description }.joined(separator: " ")
     }
 
-    /// Where the reading of the partition stands, as log lines name a record.
+    /// The partition's position, in the form that log lines use for records.
     fileprivate func place(_ partition: PartitionID, _ position: Offset?) -> String? {
         position.map { "\(names([partition]))@\($0.rawValue)" }
     }
 }
 
 extension OutcomeKind {
-    /// Somebody has to fix the event, the credential or the network.
+    /// Whether the event, the credential or the network needs fixing.
     fileprivate var isFault: Bool {
         switch self {
         case .rejected, .invalid, .undeliverable: true
@@ -877,7 +878,7 @@ extension OutcomeKind {
 }
 
 extension StreamBreak {
-    /// What to say of the endpoint; nil: nothing, or more was said already.
+    /// The endpoint's failure as text; nil: there is none, or it was reported in more detail.
     fileprivate var complaint: String? {
         switch self {
         case .refused: "stream refused"

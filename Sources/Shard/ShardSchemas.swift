@@ -1,22 +1,23 @@
 package import EventCodec
 package import Vocabulary
 
-/// Where a shard gets the schemas from outside.
+/// Where a shard gets external schemas.
 package struct ShardSchemas: Sendable {
     /// Maximum number of registered schemas kept.
     ///
-    /// Reaching it forgets all: nobody has that many schemas, so it is a producer's mistake, and
-    /// must not fill the memory.
+    /// Reaching it forgets all of them: nobody has that many schemas, so a producer is misbehaving,
+    /// which must not fill the memory.
     package static let maxRegistered = 10_000
-    /// Their maximum size together; reaching it also forgets all.
+    /// Maximum total size in bytes; reaching it also forgets all of them.
     ///
-    /// The largest schemas of the registry are four times 32 MiB.
+    /// Room for four of the registry's largest schemas, 32 MiB each.
     package static let maxByteCount = 128 << 20
 
-    /// The operator's schemas, unless the caller has them already: `seen` is the version that it
-    /// has, and becomes the present one.
+    /// The operator's schemas, unless the caller already has them.
+    ///
+    /// `seen` is the caller's version, and becomes the current one.
     let payloadSchemas: @Sendable (_ seen: inout Int) -> PayloadSchemas?
-    /// Asks the Schema Registry, which answers by `ShardControl.deliver`; nil: there is none.
+    /// Fetches a schema, answered by `ShardControl.deliver`; nil: there is no Schema Registry.
     let fetch: (@Sendable (SchemaReference, ShardControl) -> Void)?
 
     package init(

@@ -7,20 +7,20 @@ package import KafkaIO
 package import Telemetry
 package import Vocabulary
 
-/// What all shards of a process share: read-only, made once from the configuration.
+/// The settings that all shards of a process share; made once from the configuration.
 package struct ShardSettings: Sendable {
     package var kafka: KafkaAccess
     package var sources: [KafkaTopic]
-    /// Those of the sources whose events are broadcasts.
+    /// The sources whose events are broadcasts.
     package var broadcastSources: Set<KafkaTopic>
     package var topics: OutcomeTopics
     package var engine: EngineSettings
     package var payloadPolicy: PayloadPolicy
     package var eventLimits: JSONLimits
     package var suppressedTokens: SuppressedTokens
-    /// Nil: the log does not distinguish devices.
+    /// Nil: the log does not identify devices.
     package var fingerprintKey: FingerprintKey?
-    /// Of the jitter; each shard has its own.
+    /// The seed of jitter; each shard derives its own.
     package var seed: UInt64
     /// Nil: the engines' inputs are not logged.
     package var inputLog: InputLogSettings?
@@ -51,7 +51,7 @@ package struct ShardSettings: Sendable {
         self.inputLog = inputLog
     }
 
-    /// The label values of metrics from the configuration.
+    /// The label values of metrics that depend on the configuration.
     package var metricLists: MetricLists {
         MetricLists(
             credentials: engine.credentials.map(\.name),
@@ -65,19 +65,20 @@ package struct ShardSettings: Sendable {
     }
 }
 
-/// How to reach Kafka.
+/// How to connect to Kafka.
 package struct KafkaAccess: Sendable {
     package var bootstrapServers: String
     package var groupID: String
-    /// The process' name as a static member, to which each shard adds its number; nil: dynamic.
+    /// The process's static member ID, to which each shard adds its number; nil: dynamic members.
     package var groupInstanceID: String?
     package var properties: [String: String]
-    /// The process' name among transactional producers, to which each shard adds its number; nil:
-    /// outcomes are not written in transactions.
+    /// The process's transactional ID, to which each shard adds its number.
+    ///
+    /// Nil: outcomes are written without transactions.
     package var transactionalID: String?
-    /// The group's position in a partition without records is wanted too.
+    /// Whether to commit a position in partitions without records, too.
     package var reportsPartitionEnds: Bool
-    /// What each written topic accepts; nil: unknown.
+    /// The smallest batch limit of the written topics, in bytes; nil: unknown.
     package var maxBatchBytes: Int?
 
     package init(
@@ -117,7 +118,7 @@ package struct KafkaAccess: Sendable {
         )
     }
 
-    /// Makes a producer that sends each record by itself, outside of transactions.
+    /// Makes a producer that sends each record in a batch of its own, without transactions.
     package func makeSingleProducer(wakeup descriptor: Int32) throws -> Producer {
         try Producer(
             bootstrapServers: bootstrapServers,

@@ -1,13 +1,13 @@
 package import Vocabulary
 
-/// A shard's state as seen by other threads, at most a moment old.
+/// A shard's state for other threads, slightly delayed.
 package struct ShardStatus: Sendable {
     package struct RouteStatus: Sendable {
         package var credential: String
         package var environment: APNsEnvironment
-        /// Why nothing can be sent; nil: it can, or has not been tried.
+        /// Why nothing can be sent; nil: it can, or was not tried yet.
         package var trouble: String?
-        /// APNs refuses so many device tokens that its answers are not trusted.
+        /// Whether APNs refuses so many device tokens that its answers are not trusted.
         package var isTokenFuseBlown: Bool
     }
 
@@ -19,13 +19,13 @@ package struct ShardStatus: Sendable {
     package var hasJoinedGroup = false
     package var hasEnded = false
     package var kafkaTrouble: String?
-    /// Nothing keeps the shard from taking records.
+    /// Whether the shard can take records.
     var isTakingRecords = false
     /// When the oldest event without an acknowledged outcome was read.
     package var oldestArrival: Instant?
-    /// By source, when its oldest record in hand was written; nil: there is none.
+    /// By source, when its oldest record in flight was written; nil: none is in flight.
     package var oldestRecords: [Timestamp?] = []
-    /// What the shard owns.
+    /// The partitions that the shard owns.
     package var partitions: [PartitionStatus] = []
     /// Grows with every record taken and every assignment.
     var progress: UInt64 = 0
@@ -33,7 +33,7 @@ package struct ShardStatus: Sendable {
     package var routes: [RouteStatus] = []
 }
 
-/// The numbers of the closing line.
+/// The counts in the final log line.
 package struct ShardCounts: Hashable, Sendable {
     /// Records taken from Kafka, tombstones included.
     package internal(set) var consumed = 0

@@ -1,12 +1,13 @@
 import Delivery
 import KafkaIO
 
-/// Records whose batch Kafka has refused: each is produced again in a batch of its own, so that the
-/// next answer is its own.
+/// Records whose batch Kafka rejected: each is produced again in a batch of its own.
 ///
-/// By a producer of their own, which is made for the first of them: there batches of one record do
-/// not delay others, and after each refusal librdkafka waits for all that the producer has in
-/// progress.
+/// The next answer is then about the record itself.
+///
+/// They use a separate producer, created for the first of them: its batches of one record do not
+/// delay others, and after each rejection librdkafka waits for everything in flight on that
+/// producer.
 struct SingleRecords {
     private var tags: Set<PublicationTag> = []
     private var producer: Producer?
@@ -15,7 +16,7 @@ struct SingleRecords {
 
     mutating func insert(_ tag: PublicationTag) { tags.insert(tag) }
 
-    /// Kafka has the record, or will never take it.
+    /// Kafka has the record, or will never accept it.
     mutating func ended(_ tag: PublicationTag) {
         if !tags.isEmpty { tags.remove(tag) }
     }
@@ -32,7 +33,7 @@ struct SingleRecords {
         producer?.poll(budget: budget, into: &events) ?? false
     }
 
-    /// All that it had is produced again, by a new one.
+    /// Discards the producer; its records are produced again by a new one.
     mutating func abandonProducer() {
         producer?.abandon()
         producer = nil

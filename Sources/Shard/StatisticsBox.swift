@@ -3,13 +3,13 @@ package import Vocabulary
 
 /// The latest statistics of a shard's Kafka clients.
 ///
-/// They are large texts: the shard puts them here, and the watchdog or the admin port reads them on
-/// its own thread, once; the shard itself asks after a damaged first batch only.
+/// They are large texts: the shard stores them here, and the watchdog or the admin port parses them
+/// on its own thread, once. The shard itself reads them only after a corrupted first batch.
 package final class StatisticsBox: Sendable {
-    /// A consumer's statistics, and the engine's positions at that time.
+    /// A consumer's statistics, and the engine's positions at the same time.
     package struct Consumption: Sendable {
         package let statistics: ConsumerStatistics
-        /// The lowest offset that is not settled, of the partitions that the shard owned.
+        /// The lowest unsettled offset of each partition that the shard owned.
         private let unsettled: [TopicPartition: Offset]
         private let partitions: [TopicPartition: ConsumerStatistics.Partition]
 
@@ -19,7 +19,7 @@ package final class StatisticsBox: Sendable {
             partitions = Dictionary(statistics.partitions.map { ($0.name, $0) }) { $1 }
         }
 
-        /// Records of a partition that are not settled; nil: nobody knows.
+        /// The number of a partition's unsettled records; nil: unknown.
         package func lag(of name: TopicPartition) -> Int64? {
             partitions[name]?.lag(unsettled: unsettled[name])
         }

@@ -2,15 +2,15 @@ package import Delivery
 import Synchronization
 package import Vocabulary
 
-/// The one list of dead tokens of a process: its shards and the token-status reader share it.
+/// A process's list of dead tokens, shared by its shards and the token-status reader.
 ///
-/// A lock around the whole table, held for one probe; while the list is empty nobody takes it.
+/// One lock protects the table, for one look-up at a time; it is not taken while the list is empty.
 package final class SuppressedTokens: Sendable {
     private let list: Mutex<SuppressionList>
-    /// Changed under the lock only, or two threads could leave an older count behind.
+    /// Changed only under the lock; otherwise two threads could leave an old count behind.
     private let tokenCount = Atomic(0)
 
-    /// - Parameter maxCount: Tokens at most; 0 remembers none.
+    /// - Parameter maxCount: The maximum number of tokens; 0 remembers none.
     package init(maxCount: Int) {
         list = Mutex(SuppressionList(maxCount: maxCount))
     }
@@ -19,8 +19,7 @@ package final class SuppressedTokens: Sendable {
 
     package var deadCount: Int { list.withLock(\.deadCount) }
 
-    /// Since when APNs has called the token dead, or `SuppressionList.noted`; nil: it is not
-    /// listed.
+    /// When the token died, as reported by APNs, or `SuppressionList.noted`; nil: it is not listed.
     subscript(token: KeyedHash) -> Timestamp? {
         guard count > 0 else { return nil }
         return list.withLock { $0[token] }

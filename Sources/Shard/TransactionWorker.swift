@@ -3,12 +3,12 @@ import KafkaIO
 import Synchronization
 import SystemIO
 
-/// A thread for the transactional calls of a shard, which may wait for seconds.
+/// A thread for the transactional calls of a shard, which may block for seconds.
 ///
-/// One job at a time; its end rings the shard's loop. A job that failed can be continued with: the
-/// calls of it that succeeded are not made again.
+/// Runs one job at a time; its end signals the shard's loop. A failed job can be resumed: calls
+/// that succeeded are not repeated.
 final class TransactionWorker: Sendable {
-    /// One call after the other.
+    /// A sequence of calls.
     struct Job: Sendable {
         enum Call: Sendable {
             case open
@@ -32,7 +32,7 @@ final class TransactionWorker: Sendable {
     private let task = Mutex<Task?>(nil)
     private let answer = Mutex<Result<Void, WorkerFailure>?>(nil)
 
-    /// `wakeup` is rung when a job has ended.
+    /// `wakeup` is signalled when a job has ended.
     init(named name: String, wakeup: Wakeup) {
         self.wakeup = wakeup
         let thread = Thread { [self] in work() }
@@ -43,16 +43,16 @@ final class TransactionWorker: Sendable {
 
     func run(_ job: Job) { put(.run(job)) }
 
-    /// Continues with the job that failed, from the call that did.
+    /// Resumes the failed job at the call that failed.
     func repeatLast() { put(.repeatLast) }
 
-    /// Ends the thread, behind the call that it may be in.
+    /// Ends the thread, after the call in progress.
     func stop() { put(.stop) }
 
-    /// How the job ended; nil while it has not.
+    /// The job's result; nil while it is running.
     ///
-    /// Success waits until the producer `isQuiet`: a delivery report that is still to come would
-    /// be taken for one of the next transaction.
+    /// Success is withheld until the producer `isQuiet`: a later delivery report would be
+    /// attributed to the next transaction.
     func takeAnswer(isQuiet: Bool) -> Result<Void, WorkerFailure>? {
         answer.withLock { answer in
             if case .success = answer, !isQuiet { return nil }
@@ -116,9 +116,9 @@ final class TransactionWorker: Sendable {
     }
 }
 
-/// Why a job of the worker ended early.
+/// Why a job ended early.
 struct WorkerFailure: Error, Sendable {
     var error: TransactionError
-    /// The transaction may be committed nevertheless.
+    /// Whether the transaction may be committed anyway.
     var isInDoubt: Bool
 }

@@ -1,11 +1,11 @@
 package import Vocabulary
 
-/// Whether a shard still does its work, judged from outside its thread.
+/// Checks from another thread whether a shard still makes progress.
 ///
-/// librdkafka 2.0.2 cannot detect a dead loop: polling any queue of a consumer counts as life. So
-/// the shard shows when its loop turned and how many records it took, and this looks on.
+/// librdkafka 2.0.2 cannot detect a dead loop: polling any of a consumer's queues counts as a sign
+/// of life. So the shard publishes when its loop last turned and how many records it took.
 package struct Watchdog: Hashable, Sendable {
-    /// The shard's state.
+    /// The values to check.
     package struct Reading: Hashable, Sendable {
         /// Changes with every turn of the loop.
         package var beat: Instant
@@ -28,13 +28,13 @@ package struct Watchdog: Hashable, Sendable {
         case well
         /// The loop has not turned for this long.
         case silent(Duration)
-        /// The loop turns, but has taken nothing for this long, though it should.
+        /// The loop turns, but has taken no records for this long although it should.
         case stalled(Duration)
     }
 
     package static let silentAfter = Duration.seconds(30)
     package static let stalledAfter = Duration.seconds(90)
-    /// Who looks so rarely was stopped himself, and what he watches may have been too.
+    /// After a longer gap between checks, this thread was suspended, and perhaps the shard too.
     private static let longestGap = Duration.seconds(5)
 
     private var last: Reading?
@@ -44,7 +44,7 @@ package struct Watchdog: Hashable, Sendable {
 
     package init() {}
 
-    /// To be called about once a second.
+    /// Checks the values; call it about once a second.
     package mutating func looked(at reading: Reading, now: Instant) -> Verdict {
         let wasStopped = lookedAt.map { now - $0 > Self.longestGap } ?? true
         if wasStopped || reading.beat != last?.beat { beatSeen = now }

@@ -1,16 +1,16 @@
 import JSON
 public import Vocabulary
 
-/// The content of an error's body: `{"reason":"…","timestamp":…}`.
+/// The body of an error response: `{"reason":"…","timestamp":…}`.
 ///
-/// The same object comes as GOAWAY's debug data. Any other body (HTML of a proxy, nothing, garbage)
-/// is ignored: the status then decides alone.
+/// A GOAWAY's debug data contains the same object. Any other body, such as a proxy's HTML, is
+/// ignored, and the status decides alone.
 public struct APNsErrorBody: Hashable, Sendable {
     /// When APNs last found the device token inactive.
     public enum InactiveSince: Hashable, Sendable {
         case untold
         case at(Timestamp)
-        /// It has a value that is not such a time in milliseconds.
+        /// There is a value, but it is not a plausible time in milliseconds.
         case implausible
     }
 
@@ -18,10 +18,10 @@ public struct APNsErrorBody: Hashable, Sendable {
     private var hasTimestamp = false
     private var timestamp: Timestamp?
 
-    /// Bytes that are looked at; APNs' own bodies have about 60.
+    /// The longest body to parse, in bytes; APNs' own have about 60.
     public static let maxByteCount = 4096
 
-    /// Reads a body; a longer one than `maxByteCount` is ignored.
+    /// Parses a body; ignores one that is longer than `maxByteCount`.
     public init(parsing bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.maxByteCount else { return }
         var document = JSONDocument()
@@ -41,7 +41,7 @@ public struct APNsErrorBody: Hashable, Sendable {
         }
     }
 
-    /// Of an answer with 410; others have no such time.
+    /// The time in a 410 response; other responses have none.
     public func inactiveSince(now: Timestamp) -> InactiveSince {
         guard hasTimestamp else { return .untold }
         guard let end = timestamp?.plausibleEnd(now: now) else { return .implausible }
@@ -50,12 +50,12 @@ public struct APNsErrorBody: Hashable, Sendable {
 }
 
 extension Timestamp {
-    /// Since when a device token is inactive of which somebody says so, with this time, at `now`; nil:
-    /// the time is none.
+    /// Checks a timestamp since when a token is said to be inactive; nil: it is not plausible.
     ///
-    /// APNs began in 2009, and clocks differ by less than a day. A time in seconds or microseconds
-    /// lies far outside, and would count as before, or behind, every registration. A token is not
-    /// inactive from tomorrow on: what is registered after `now` is good.
+    /// APNs exists since 2009, and clocks differ by less than a day. A time in seconds or
+    /// microseconds lies far outside that range, and would count as before or after every
+    /// registration. The result is at most `now`, because a token cannot become inactive in the
+    /// future: later registrations are valid.
     public func plausibleEnd(now: Timestamp) -> Timestamp? {
         let first = Timestamp(milliseconds: 1_230_768_000_000)
         let day: Int64 = 24 * 60 * 60 * 1000

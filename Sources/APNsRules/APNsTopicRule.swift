@@ -1,11 +1,11 @@
 public import Vocabulary
 
-/// How a bundle ID and a push type make a topic ("Sending notification requests to APNs").
+/// How a bundle ID and a push type form an APNs topic ("Sending notification requests to APNs").
 public enum APNsTopicRule {
-    /// What the push type appends to the bundle ID.
+    /// The suffix that a push type adds to the bundle ID.
     ///
-    /// Nothing for `mdm`: its topic is not a bundle ID at all but the UID attribute of the MDM push
-    /// certificate's subject (`com.apple.mgmt.External.…`), and is given whole.
+    /// Empty for `mdm`: its topic is not a bundle ID but the UID attribute in the subject of the
+    /// MDM push certificate (`com.apple.mgmt.External.…`), and must be given in full.
     public static func suffix(for pushType: PushType) -> String {
         switch pushType {
         case .alert, .background, .mdm: ""
@@ -32,8 +32,9 @@ public enum APNsTopicRule {
         }
     }
 
-    /// What an event's request names the app by: `apns-topic`, or a broadcast's path, which has the
-    /// bundle ID without any suffix.
+    /// How an event's request names the app.
+    ///
+    /// By `apns-topic`, or in a broadcast's path, which contains the bundle ID without any suffix.
     public static func topic(of event: Event) -> APNsTopic {
         switch event.destination {
         case .bundleID(let bundleID):
@@ -43,15 +44,15 @@ public enum APNsTopicRule {
         }
     }
 
-    /// The bundle ID in a topic of that push type; nil when the topic lacks the type's suffix.
+    /// The bundle ID in a topic of this push type; nil if the topic lacks the type's suffix.
     public static func bundleID(in topic: APNsTopic, for pushType: PushType) -> String? {
         stripping(suffix(for: pushType), from: topic.name)
     }
 
-    /// The bundle ID in a topic of unknown type: what is before the first suffix that fits.
+    /// The bundle ID in a topic of unknown type: the part before the first matching suffix.
     ///
-    /// The topic itself when none fits. An app whose bundle ID ends like a suffix
-    /// (`com.example.voip`) is why the push type should be asked first.
+    /// The topic itself if none matches. Prefer the method with a push type: a bundle ID may itself
+    /// end with a suffix (`com.example.voip`).
     public static func bundleID(in topic: APNsTopic) -> String {
         for suffix in suffixes {
             if let bundleID = stripping(suffix, from: topic.name) { return bundleID }

@@ -1,15 +1,15 @@
 public import Vocabulary
 
-/// What APNs stores of a channel's broadcasts for unreachable devices.
+/// Which broadcasts of a channel APNs stores for unreachable devices.
 ///
-/// Chosen when the channel is created, for ever.
+/// Chosen when the channel is created; it cannot be changed.
 public enum ChannelStorage: Int, Hashable, Sendable, CaseIterable {
-    /// Nothing; the channel has a larger budget.
+    /// None; such a channel has a larger budget.
     case none = 0
-    /// The newest one, for up to 8 hours.
+    /// The newest broadcast, for up to 8 hours.
     case newest = 1
 
-    /// The word in commands and their answers.
+    /// The value in commands and their output.
     public var word: String {
         switch self {
         case .none: "none"
@@ -18,14 +18,14 @@ public enum ChannelStorage: Int, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A request about an app's broadcast channels.
+/// A request to manage an app's broadcast channels.
 ///
 /// Source: "Sending channel management requests to APNs".
 public enum ChannelRequest: Hashable, Sendable {
-    /// Not idempotent: once more is one channel more.
+    /// Not idempotent: repeating it creates another channel.
     case create(ChannelStorage)
     case read(ChannelID)
-    /// Permanently.
+    /// Deletes the channel permanently.
     case delete(ChannelID)
     case list
 
@@ -51,7 +51,7 @@ public enum ChannelRequest: Hashable, Sendable {
         }
     }
 
-    /// Empty for all but `create`.
+    /// The request's body; empty except for `create`.
     public var body: [UInt8] {
         guard case .create(let storage) = self else { return [] }
         let text = #"{"message-storage-policy":\#(storage.rawValue),"push-type":"LiveActivity"}"#
@@ -60,14 +60,14 @@ public enum ChannelRequest: Hashable, Sendable {
 }
 
 extension RequestHeaders {
-    /// Replaces what is in the block by the headers of one request about channels.
+    /// Replaces the block's contents with the headers of a channel request.
     ///
     /// - Parameters:
-    ///   - block: What is filled.
-    ///   - request: What is asked.
-    ///   - bundleID: The app's, without any suffix.
-    ///   - requestID: Sent as `apns-request-id`, which the answer repeats.
-    ///   - providerToken: The token's text; nil where a client certificate speaks.
+    ///   - block: The block to fill.
+    ///   - request: The request.
+    ///   - bundleID: The app's bundle ID, without any suffix.
+    ///   - requestID: Sent as `apns-request-id`; the answer repeats it.
+    ///   - providerToken: The provider token; nil if a client certificate is used.
     public func fill(
         _ block: inout HeaderBlock,
         for request: ChannelRequest,

@@ -1,34 +1,35 @@
 public import Vocabulary
 
-/// The difference between this machine's clock and APNs', by the `date` of its answers.
+/// The difference between this machine's clock and APNs' clock, from the `date` of its answers.
 ///
-/// APNs refuses a provider token whose `iat` is more than an hour from its own time, so a clock
-/// that runs away ends in `ExpiredProviderToken` for everything: it is better known before.
+/// APNs rejects a provider token whose `iat` differs from its own time by more than an hour. A
+/// drifting clock would eventually fail every request with `ExpiredProviderToken`, so it is
+/// reported earlier.
 public struct ClockSkew: Hashable, Sendable {
-    /// Differences below this are nobody's concern.
+    /// Smaller differences are not reported.
     public static let tolerance = Duration.seconds(30)
-    /// Between two looks: one answer a minute is enough.
+    /// The time between two measurements; one answer a minute is enough.
     private static let interval = Duration.seconds(60)
 
     private var nextLook = Instant(nanoseconds: .min)
-    /// APNs' time minus ours, as far as it is certain; nil before the first look.
+    /// The certain part of APNs' time minus ours; nil before the first measurement.
     public private(set) var offset: Duration?
 
     public init() {}
 
-    /// By one answer.
+    /// Measures the skew from one answer.
     public init(date: Timestamp, sentAt: Instant, now: Moment) {
         _ = observed(date: date, sentAt: sentAt, now: now)
     }
 
     public func isLookDue(now: Instant) -> Bool { nextLook <= now }
 
-    /// An answer bore a date.
+    /// Measures the skew from an answer's date.
     ///
-    /// The date was written between the sending and the arrival, and has whole seconds, so it only
-    /// bounds the difference; of the possible ones the smallest counts.
+    /// The date was written between sending and arrival, and has a resolution of one second, so it
+    /// only bounds the difference. The smallest possible difference counts.
     ///
-    /// - Returns: Whether the difference became intolerable, or tolerable again, by this look.
+    /// - Returns: Whether the difference has become intolerable, or tolerable again.
     public mutating func observed(date: Timestamp, sentAt: Instant, now: Moment) -> Bool {
         nextLook = now.instant + Self.interval
         let wasIntolerable = isIntolerable

@@ -1,9 +1,10 @@
 public import Vocabulary
 
-/// Chooses the credential for an event.
+/// Selects the credential for an event.
 ///
-/// An exact bundle ID beats a wildcard, a longer wildcard beats a shorter one. Credentials of the
-/// same rank serve different environments; an event that names none goes to the first of them.
+/// An exact bundle ID takes precedence over a wildcard, and a longer wildcard over a shorter one.
+/// Credentials of the same rank serve different environments; an event that names no environment
+/// gets the first of them.
 public struct CredentialRouting: Hashable, Sendable {
     public struct Route: Hashable, Sendable {
         /// Index of the credential in the configuration.
@@ -16,14 +17,14 @@ public struct CredentialRouting: Hashable, Sendable {
         }
     }
 
-    /// Where a pattern leads, by the environment that an event names.
+    /// The routes of one pattern, by the environment that an event names.
     private struct Routes: Hashable, Sendable {
         let production: Route?
         let sandbox: Route?
-        /// For an event that names none.
+        /// For an event that names no environment.
         let unnamed: Route?
 
-        /// Of each, the first credential that serves the environment.
+        /// Selects, for each environment, the first credential that serves it.
         init(among credentials: [Int], of scopes: [CredentialScope]) {
             func first(_ environment: (CredentialScope) -> APNsEnvironment) -> Route? {
                 for credential in credentials {
@@ -54,7 +55,7 @@ public struct CredentialRouting: Hashable, Sendable {
     }
 
     private let exact: BundleIDTable
-    /// By the place in `exact`.
+    /// By position in `exact`.
     private let exactRoutes: [Routes]
     /// Longest prefix first.
     private let wildcards: [Wildcard]
@@ -90,7 +91,7 @@ public struct CredentialRouting: Hashable, Sendable {
             }
     }
 
-    /// The credential and environment for an event; nil when no credential covers it.
+    /// The credential and environment for an event; nil if no credential covers it.
     public func route(
         for destination: Event.Destination,
         pushType: PushType,
@@ -105,7 +106,8 @@ public struct CredentialRouting: Hashable, Sendable {
             {
                 return route
             }
-            // The push type does not fit the topic: APNs is to say so, with the right credential.
+            // The topic does not match the push type: send it anyway, so that APNs reports the
+            // error.
             return route(bundleID: APNsTopicRule.bundleID(in: topic), environment: environment)
         }
     }
@@ -138,16 +140,17 @@ public struct CredentialRouting: Hashable, Sendable {
     }
 }
 
-/// What one credential of the configuration covers.
+/// The events that one credential covers.
 public struct CredentialScope: Hashable, Sendable {
     public var name: String
-    /// Bundle IDs, or a prefix and `*` at the end; `*` alone covers everything.
+    /// Bundle IDs, or prefixes followed by `*`; `*` alone covers everything.
     public var bundleIDs: [String]
-    /// Where its events go that name no environment.
+    /// The environment for events that name none.
     public var defaultEnvironment: APNsEnvironment
-    /// Where it may be used: keys made since 2025 are good for one environment only.
+    /// The allowed environments: keys created since 2025 are valid for only one.
     public var environments: Set<APNsEnvironment>
-    /// A certificate proves it in the TLS handshake; a provider token by the first success.
+    /// Whether the TLS handshake proves it (a certificate); a provider token is proven by a
+    /// success.
     public var isProvenByHandshake: Bool
 
     public init(
@@ -165,12 +168,12 @@ public struct CredentialScope: Hashable, Sendable {
     }
 }
 
-/// What is wrong with a set of credentials.
+/// A problem in a set of credentials.
 public enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
-    /// Empty, or a `*` that is not the last character.
+    /// An empty pattern, or a `*` that is not the last character.
     case badPattern(credential: String, pattern: String)
     case noBundleIDs(credential: String)
-    /// The default environment is not among those it serves.
+    /// The default environment is not among those that it serves.
     case badDefaultEnvironment(credential: String)
     /// Two credentials cover the same bundle IDs and environment equally well.
     case ambiguous(first: String, second: String, pattern: String)
@@ -189,21 +192,21 @@ public enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Everything that is wrong with a set of credentials, in the order of the configuration.
+/// All problems in a set of credentials, in configuration order.
 public struct CredentialProblems: Error, Hashable, Sendable {
     public let problems: [CredentialProblem]
 }
 
-/// Finds bundle IDs of the configuration.
+/// A table of the configuration's bundle IDs.
 ///
-/// A hash table of its own, with a hash that takes little time: only the operator chooses what is
-/// in it, so nobody can make it slow, and every event looks here.
+/// A custom hash table with a cheap hash function, because every event needs a look-up. The
+/// function need not resist attacks: only the operator chooses the entries.
 private struct BundleIDTable: Hashable, Sendable {
     private let names: [String]
-    /// Places in `names`, by hash; at least half are free, which is -1.
+    /// Positions in `names` by hash, or -1 if free; at least half are free.
     private let slots: [Int]
 
-    /// - Parameter names: Each once.
+    /// - Parameter names: Without duplicates.
     init(_ names: [String]) {
         self.names = names
         var size = 4
@@ -217,7 +220,7 @@ private struct BundleIDTable: Hashable, Sendable {
         self.slots = slots
     }
 
-    /// The name's place in the array that the table was made of.
+    /// The name's position in the array from which the table was made; nil: it is not in the table.
     func place(of name: String) -> Int? {
         var slot = Self.hash(of: name) & (slots.count - 1)
         while slots[slot] >= 0 {
@@ -229,7 +232,7 @@ private struct BundleIDTable: Hashable, Sendable {
 
     private static let hashedByteCount = 16
 
-    /// Of the end, by which names of one company differ (FNV-1a).
+    /// Hashes the end, where the bundle IDs of one company differ (FNV-1a).
     private static func hash(of name: String) -> Int {
         let bytes = name.utf8.span
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ UInt64(bytes.count)

@@ -1,4 +1,4 @@
-/// Integers in decimal digits, written without making a string.
+/// Writes integers as decimal digits without allocating a string.
 enum Decimal {
     static func append(_ value: Int64, to bytes: inout [UInt8]) {
         // No 64-bit integer has more digits.

@@ -1,6 +1,6 @@
-/// What `explain`, the status page and docs/reasons.md say of dispositions.
+/// The descriptions of dispositions in `explain`, the status page and docs/reasons.md.
 extension Disposition {
-    /// What Heliograph does about a notification for a device, in a sentence.
+    /// What Heliograph does with a notification for a device, as a sentence.
     public var meaning: String {
         switch self {
         case .delivered: "Final: outcome `accepted`."
@@ -22,7 +22,7 @@ extension Disposition {
         }
     }
 
-    /// What Heliograph does about a broadcast or a request about channels, in a sentence or two.
+    /// What Heliograph does with a broadcast or a channel request, in one or two sentences.
     public var broadcastMeaning: String {
         switch self {
         case .delivered, .unregistered, .rejected: meaning
@@ -43,6 +43,6 @@ extension Disposition {
         }
     }
 
-    /// Whether it means something else than for a device.
+    /// Whether the meaning differs from that for a device.
     public var isOtherForBroadcasts: Bool { broadcastMeaning != meaning }
 }

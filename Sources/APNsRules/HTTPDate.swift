@@ -1,8 +1,8 @@
 public import Vocabulary
 
-/// Dates as HTTP writes them (RFC 9110, 5.6.7).
+/// Dates in HTTP's format (RFC 9110, 5.6.7).
 public enum HTTPDate {
-    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the preferred form; nil for any other text.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, the preferred form; nil for any other text.
     public static func timestamp(_ value: some StringProtocol) -> Timestamp? {
         let text = Array(value.utf8)
         guard text.count == 29, text[3] == UInt8(ascii: ","),
@@ -25,12 +25,12 @@ public enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Days since 1970-01-01 in the Gregorian calendar, counted from a year that begins in March.
+    /// Days since 1970-01-01 in the Gregorian calendar, computed with years that start in March.
     private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let shiftedMonth = month <= 2 ? month + 9 : month - 3
         let leapDays = shiftedYear / 4 - shiftedYear / 100 + shiftedYear / 400
-        // 719468 days lie between 0000-03-01 and 1970-01-01.
+        // There are 719468 days from 0000-03-01 to 1970-01-01.
         return shiftedYear * 365 + leapDays + (153 * shiftedMonth + 2) / 5 + day - 1 - 719_468
     }
 

@@ -1,8 +1,8 @@
 public import Vocabulary
 
-/// What `explain`, the status page and docs/reasons.md say of Heliograph's own reasons.
+/// The descriptions of Heliograph's own reasons in `explain`, the status page and docs/reasons.md.
 extension LocalReason {
-    /// The outcomes that may carry the reason.
+    /// The outcomes that may have this reason.
     public var outcomes: [OutcomeKind] {
         switch self {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge,
@@ -18,7 +18,7 @@ extension LocalReason {
         }
     }
 
-    /// One sentence for people.
+    /// One sentence that explains it.
     public var explanation: String {
         switch self {
         case .malformedEvent:
@@ -72,7 +72,7 @@ extension LocalReason {
         }
     }
 
-    /// What people should do.
+    /// What an operator or developer should do.
     public var remedy: String {
         switch self {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge:

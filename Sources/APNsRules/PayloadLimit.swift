@@ -2,7 +2,7 @@ public import Vocabulary
 
 /// The largest payload that APNs accepts ("Generating a remote notification").
 public enum PayloadLimit {
-    /// In bytes of the request's body as it is sent.
+    /// The limit in bytes of the request's body as sent.
     public static func byteCount(for pushType: PushType) -> Int {
         pushType == .voip ? 5120 : 4096
     }

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// Whose provider tokens they are: Apple's key and team identifiers.
+/// The identity in a provider token: Apple's key and team identifiers.
 public struct ProviderTokenIdentity: Hashable, Sendable {
     public let keyID: String
     public let teamID: String
@@ -23,10 +23,10 @@ public struct ProviderTokenIdentity: Hashable, Sendable {
 
 /// The text of a provider token: a JSON Web Token in compact form (RFC 7515, 7.1; RFC 7519).
 ///
-/// The signature, ECDSA on P-256 with SHA-256 as 64 bytes r and s (RFC 7518, 3.4), comes from
-/// outside: the pure core calls no OpenSSL.
+/// The signature is passed in, because this module does not use OpenSSL: ECDSA on P-256 with
+/// SHA-256, as 64 bytes r and s (RFC 7518, 3.4).
 public enum ProviderTokenText {
-    /// What is signed: header and claims in base64url, with a full stop between.
+    /// The text to sign: header and claims in base64url, separated by a full stop.
     public static func signingInput(
         identity: ProviderTokenIdentity,
         issuedAt: Timestamp
@@ -40,7 +40,7 @@ public enum ProviderTokenText {
         return text
     }
 
-    /// The whole token, as it follows `bearer `.
+    /// The complete token, as it follows `bearer `.
     public static func token(signingInput: [UInt8], signature: [UInt8]) -> [UInt8] {
         precondition(signature.count == 64, "an ES256 signature is 64 bytes, not DER")
         var text = signingInput

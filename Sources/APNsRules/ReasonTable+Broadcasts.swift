@@ -1,14 +1,14 @@
 import Vocabulary
 
-/// Answers to broadcasts and to the management of channels.
+/// Answers to broadcasts and channel requests.
 ///
-/// Source: "Handling error responses from Apple Push Notification service". Where it says what the
-/// page about devices says, the rows are the same ones.
+/// Source: "Handling error responses from Apple Push Notification service". Rows are shared with
+/// the table about devices where Apple's pages agree.
 extension ReasonTable {
     public static let broadcastRows =
         channelRows + broadcastRequestRows + sharedRows + broadcastStatusRows
 
-    /// Reasons that are about the credential, the connection or the server, not about the target.
+    /// Reasons about the credential, the connection or the server rather than the target.
     private static let sharedRows =
         credentialRows + transientRows.filter { $0.reason != .tooManyRequests }
 
@@ -38,7 +38,7 @@ extension ReasonTable {
         Row(
             400,
             .featureNotEnabled,
-            // Of this app alone: the credential may serve others.
+            // It concerns this app alone; the credential may serve others.
             Verdict(.rejected, .event),
             "The Broadcast Capability is not enabled for the app.",
             remedy: "Enable it for the App ID in the developer portal, under Push Notifications."
@@ -158,7 +158,8 @@ extension ReasonTable {
         ),
     ]
 
-    /// As for devices, but that no device token can be at fault: 410 is one more 4xx.
+    /// The rows about devices, without the 410 row: no device token is involved, so 410 is one more
+    /// 4xx.
     static let broadcastStatusRows: [Row] = statusRows.compactMap { row in
         switch row.statuses {
         case 410...410: nil

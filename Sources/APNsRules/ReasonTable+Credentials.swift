@@ -2,7 +2,7 @@ import Vocabulary
 
 /// Answers about the credential: its key, its certificate, its provider token.
 ///
-/// Source: "Handling notification responses from APNs", tables of statuses and of error strings.
+/// Source: "Handling notification responses from APNs", tables of status codes and error strings.
 extension ReasonTable {
     static let credentialRows: [Row] = [
         Row(

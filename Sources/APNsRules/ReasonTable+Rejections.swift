@@ -1,8 +1,8 @@
 import Vocabulary
 
-/// Answers that no repetition of the request can change.
+/// Answers that repeating the request cannot change.
 ///
-/// Source: "Handling notification responses from APNs", tables of statuses and of error strings.
+/// Source: "Handling notification responses from APNs", tables of status codes and error strings.
 extension ReasonTable {
     static let rejections = requestRows + tokenRows
 

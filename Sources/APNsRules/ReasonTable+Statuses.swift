@@ -1,14 +1,14 @@
 import Vocabulary
 
-/// Answers that are judged by their status, because their reason does not say.
+/// Answers that are judged by their status, because they have no usable reason.
 ///
-/// Source: "Handling notification responses from APNs", tables of statuses and of error strings.
+/// Source: "Handling notification responses from APNs", tables of status codes and error strings.
 extension ReasonTable {
-    /// What a status means with no reason, with an unknown one, or with one that belongs elsewhere.
+    /// The meaning of a status without a reason, or with an unknown or mismatched one.
     ///
-    /// An unknown status acts as the first of its class (RFC 9110, 15). APNs gives a reason
-    /// whenever it refuses: a refusal without one comes from something in between, and neither ends
-    /// an event nor affects a token or a credential.
+    /// An unknown status counts as the first of its class (RFC 9110, 15). APNs always gives a
+    /// reason for a refusal: one without a reason comes from an intermediary, and neither ends an
+    /// event nor affects a token or a credential.
     static let statusRows: [Row] = [
         Row(
             200...299,
@@ -70,8 +70,8 @@ extension ReasonTable {
         Row(
             400...499,
             nil,
-            // Of the way to APNs: the breaker distinguishes what concerns one event from what
-            // concerns all.
+            // A problem on the way to APNs: the circuit breaker finds out whether it concerns one
+            // event or all.
             Verdict(.retryHere, .server),
             "APNs always gives a reason, so a proxy or another server in between answered.",
             remedy: "Look for a proxy, a firewall or a portal in between; check"

@@ -1,8 +1,8 @@
 import Vocabulary
 
-/// Answers that pass: the same notification may be accepted later, or on another connection.
+/// Temporary answers: the notification may be accepted later, or on another connection.
 ///
-/// Source: "Handling notification responses from APNs", tables of statuses and of error strings.
+/// Source: "Handling notification responses from APNs", tables of status codes and error strings.
 extension ReasonTable {
     static let transientRows: [Row] = [
         Row(

@@ -1,28 +1,28 @@
 public import Vocabulary
 
-/// What a request to APNs is about; the answers to the two kinds have tables of their own.
+/// The kind of a request to APNs; answers to the two kinds have separate tables.
 public enum RequestKind: Hashable, Sendable, CaseIterable {
     /// A notification for one device: `/3/device`.
     case device
-    /// A broadcast, `/4/broadcasts`, or the management of channels, `/1/apps`.
+    /// A broadcast, `/4/broadcasts`, or a channel request, `/1/apps`.
     case broadcast
 }
 
 /// The published tables of answers: one row per status and reason.
 ///
-/// It is what `Verdict.classify` decides by, what `heliograph explain` prints, and what
-/// `docs/reasons.md` is generated from.
+/// `Verdict.classify` uses it, `heliograph explain` prints it, and `docs/reasons.md` is generated
+/// from it.
 public enum ReasonTable {
     public struct Row: Hashable, Sendable {
         public let statuses: ClosedRange<Int>
-        /// Nil: any reason that has no row of its own with this status, or none.
+        /// Nil: any reason without a row of its own for this status, or no reason.
         public let reason: APNsReason?
-        /// Whether an answer without any reason is none of the row's.
+        /// Whether the row excludes answers without a reason.
         public let needsReason: Bool
         public let verdict: Verdict
-        /// One sentence: what APNs says.
+        /// One sentence: what APNs reports.
         public let explanation: String
-        /// What people should do.
+        /// What an operator or developer should do.
         public let remedy: String
 
         init(
@@ -59,10 +59,10 @@ public enum ReasonTable {
             )
         }
 
-        /// What it means and what to do, in two lines.
+        /// The explanation and the remedy, in two lines.
         public var advice: [String] { [explanation, "To do: \(remedy)"] }
 
-        /// The name of the reason, or what stands for it.
+        /// The name of the reason, or `other` or `any` if the row has none.
         public func reasonText(other: String, any: String) -> String {
             reason?.rawValue ?? (needsReason ? other : any)
         }
@@ -74,10 +74,10 @@ public enum ReasonTable {
         }
     }
 
-    /// About devices: the documented reasons, then what is left to decide by status alone.
+    /// About devices: first the documented reasons, then statuses alone.
     public static let rows = rejections + credentialRows + transientRows + statusRows
 
-    /// The table for requests of that kind.
+    /// The table for requests of this kind.
     public static func rows(of kind: RequestKind) -> [Row] {
         switch kind {
         case .device: rows
@@ -85,7 +85,7 @@ public enum ReasonTable {
         }
     }
 
-    /// The first row that covers the answer; the last row covers everything.
+    /// The first row that matches the answer; the last row matches everything.
     public static func row(status: Int, reason: Reason?, kind: RequestKind = .device) -> Row {
         if case .apns(let known)? = reason {
             for row in rows(of: kind) where row.reason == known && row.statuses.contains(status) {
@@ -99,9 +99,9 @@ public enum ReasonTable {
         return everythingElse
     }
 
-    /// The rows for what a person typed: a reason, in any case and either spelling, or a status.
+    /// The rows for a user's input: a reason, in any case and either spelling, or a status.
     ///
-    /// Empty for a word that is neither.
+    /// Empty if the input is neither.
     public static func rows(matching text: String, kind: RequestKind = .device) -> [Row] {
         let rows = rows(of: kind)
         if let status = Int(text), (200...599).contains(status) {

@@ -2,25 +2,26 @@ public import Vocabulary
 
 /// Fills header blocks for the requests of one endpoint ("Sending notification requests to APNs").
 ///
-/// Indexing follows Apple's rule for HPACK: path and provider token are never indexed, identifiers
-/// once for their names, the rest always. Nothing is allocated when a block is used again.
+/// Indexing follows Apple's advice for HPACK: path and provider token are never indexed,
+/// identifiers are indexed once for their names, all others always. Refilling a block allocates
+/// nothing.
 public struct RequestHeaders: Hashable, Sendable {
     private let authority: String
-    /// What every notification begins with.
+    /// The fields with which every notification starts.
     private let postStart: HeaderBlock
 
-    /// - Parameter authority: host of the endpoint, with the port where it is not 443.
+    /// - Parameter authority: The endpoint's host, with the port if it is not 443.
     public init(authority: String) {
         self.authority = authority
         postStart = Self.start(method: "POST", authority: authority)
     }
 
-    /// Replaces what is in the block by the headers of one request.
+    /// Replaces the block's contents with the headers of one request.
     ///
-    /// `apns-priority` is sent where the event names one, for `background`, for which APNs' own
-    /// default, 10, is an error, and in broadcasts, where it is required. `providerToken` is the
-    /// token's text; nil where a client certificate speaks. The topic is not a header of a
-    /// broadcast, but is in its path; see `APNsTopicRule.topic(of:)`.
+    /// `apns-priority` is sent if the event specifies it, for `background`, where APNs' default of
+    /// 10 is an error, and for broadcasts, which require it. `providerToken` is nil if a client
+    /// certificate is used. A broadcast has the topic in its path instead of a header; see
+    /// `APNsTopicRule.topic(of:)`.
     public func fill(
         _ block: inout HeaderBlock,
         for event: Event,
@@ -48,7 +49,8 @@ public struct RequestHeaders: Hashable, Sendable {
         }
     }
 
-    /// Replaces what is in the block by the headers that every notification has, `apns-id` the last.
+    /// Replaces the block's contents with the headers that every notification has; `apns-id` is
+    /// last.
     fileprivate func fillCommonFields(
         _ block: inout HeaderBlock,
         for event: Event,
@@ -69,7 +71,7 @@ public struct RequestHeaders: Hashable, Sendable {
         }
     }
 
-    /// Appends the headers that only some notifications have.
+    /// Appends the headers that only some notifications need.
     fileprivate func appendOptionalFields(of event: Event, to block: inout HeaderBlock) {
         if let expiration = event.expiration {
             block.append("apns-expiration", indexing: .nameIndexedOnce) { bytes in
@@ -81,10 +83,11 @@ public struct RequestHeaders: Hashable, Sendable {
         }
     }
 
-    /// `:path`, behind the other pseudo-header fields; a notification's ends with its device token.
+    /// The index of `:path`, the last pseudo-header field; a notification's ends with its device
+    /// token.
     fileprivate static let pathNumber = 3
 
-    /// What every request begins with: the pseudo-header fields and the provider token.
+    /// Writes the start of every request: the pseudo-header fields and the provider token.
     func begin(
         _ block: inout HeaderBlock,
         method: String,
@@ -111,7 +114,7 @@ public struct RequestHeaders: Hashable, Sendable {
         return block
     }
 
-    /// The event's, or the one that its push type demands.
+    /// The event's priority, or the one that its push type requires.
     fileprivate static func priority(of event: Event) -> Priority? {
         event.priority ?? (event.pushType == .background ? .powerAware : nil)
     }
@@ -129,7 +132,7 @@ extension RequestHeaders {
     /// The headers of `POST /4/broadcasts/apps/<bundle ID>`.
     ///
     /// Source: "Sending broadcast push notification requests to APNs". Priority and expiration are
-    /// required, `apns-topic` is not used, and the request's ID has another name than a
+    /// required, `apns-topic` is not used, and the request ID has another name than a
     /// notification's.
     private func fillBroadcast(
         _ block: inout HeaderBlock,
@@ -154,20 +157,21 @@ extension RequestHeaders {
     }
 }
 
-/// The headers of one request after the other, each in the place of the one before.
+/// The headers of consecutive requests, each written over the previous one.
 ///
-/// Most requests are like the last one: for the same app, with the same provider token. What two
-/// such requests have in common stays in the block, and only the rest is written.
+/// Most requests resemble the previous one: same app, same provider token. The common fields stay
+/// in the block, and only the others are rewritten.
 public struct RequestSeries: Sendable {
-    /// Those of the last request.
+    /// The headers of the last request.
     public private(set) var block = HeaderBlock()
-    /// How the endpoint that the requests go to wants them.
+    /// Writes headers for the requests' endpoint.
     public var endpoint: RequestHeaders {
         didSet { commonFieldCount = 0 }
     }
-    /// How many fields of the block every notification has; 0: it is of none.
+    /// The number of leading fields that every notification has; 0: the block does not contain
+    /// them.
     private var commonFieldCount = 0
-    /// What these fields were made of, device token and `apns-id` left out.
+    /// The inputs of these fields, except the device token and `apns-id`.
     private var topic = APNsTopic("")
     private var pushType = PushType.alert
     private var priority: Priority?
@@ -178,7 +182,7 @@ public struct RequestSeries: Sendable {
         self.endpoint = endpoint
     }
 
-    /// Puts the headers of the next request into the block; see `RequestHeaders.fill`.
+    /// Writes the headers of the next request into the block; see `RequestHeaders.fill`.
     public mutating func advance(to event: Event, topic: APNsTopic, providerToken: [UInt8]?) {
         guard case .device(let deviceToken) = event.target else {
             commonFieldCount = 0

@@ -1,18 +1,19 @@
 public import Vocabulary
 
-/// Reads the header `Retry-After` (RFC 9110, 10.2.3).
+/// Parses the header `Retry-After` (RFC 9110, 10.2.3).
 ///
-/// APNs does not document it; a proxy before it may send it.
+/// APNs does not document it, but a proxy may send it.
 public enum RetryAfter {
-    /// Longer waits are cut to this, so that one wrong clock cannot stop anything permanently.
+    /// Longer delays are shortened to this, so that a wrong clock cannot block anything
+    /// permanently.
     public static let maxDelay: Duration = .seconds(24 * 3600)
 
-    /// The delay; nil when the value is neither seconds nor a date in the preferred form.
+    /// The delay; nil if the value is neither seconds nor a date in the preferred form.
     ///
-    /// A date in the past is not a delay.
+    /// A date in the past results in no delay.
     public static func delay(_ value: some StringProtocol, now: Timestamp) -> Duration? {
         if !value.isEmpty, value.utf8.allSatisfy(isDigit) {
-            // Digits that overflow are a long time.
+            // Treat an overflow as a very long time.
             return min(Int64(value).map { .seconds($0) } ?? maxDelay, maxDelay)
         }
         guard let date = HTTPDate.timestamp(value) else { return nil }

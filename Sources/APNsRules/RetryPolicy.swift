@@ -1,17 +1,17 @@
 import Vocabulary
 
-/// How often and how soon a notification is sent again from memory.
+/// How often and how soon a notification is retried from memory.
 ///
-/// Exponential backoff with full jitter: each delay is drawn evenly from zero up to a ceiling
-/// that doubles, so that many events that failed together do not come back together.
+/// Exponential backoff with full jitter: each delay is uniformly distributed between zero and a
+/// ceiling that doubles, so that events that failed together are not retried together.
 public struct RetryPolicy: Hashable, Sendable {
-    /// Attempts in all, the first one included.
+    /// The total number of attempts, including the first.
     public let attempts: Int
-    /// Ceiling of the delay before the second attempt.
+    /// The ceiling of the delay before the second attempt.
     public let baseDelay: Duration
-    /// Ceiling of every delay.
+    /// The highest ceiling.
     public let maxDelay: Duration
-    /// `Retry-After` counts for no more than this.
+    /// A longer `Retry-After` is shortened to this.
     public let maxRetryAfter: Duration
 
     public init(
@@ -28,10 +28,10 @@ public struct RetryPolicy: Hashable, Sendable {
         self.maxRetryAfter = maxRetryAfter
     }
 
-    /// How long to wait before an attempt; nil when there is none left.
+    /// The delay before an attempt; nil if none is left.
     ///
-    /// Attempts are counted from 1; the first one waits for nothing. `retryAfter` is what the
-    /// answer's `Retry-After` asks for at least; the jitter comes on top.
+    /// Attempts count from 1; the first has no delay. `retryAfter` is the minimum from the answer's
+    /// `Retry-After`; the jitter is added to it.
     public func delay(
         beforeAttempt attempt: Int,
         retryAfter: Duration? = nil,
@@ -47,10 +47,11 @@ public struct RetryPolicy: Hashable, Sendable {
         return asked(retryAfter) + .nanoseconds(jitter)
     }
 
-    /// How long to wait when a request was refused, not processed, so many times in a row.
+    /// The delay after a number of consecutive refusals without processing.
     ///
-    /// Not at all the first time: streams that cross a GOAWAY or a lowered limit have no other fault.
-    /// Then half of the ceiling at least, for no attempt is counted that would end it otherwise.
+    /// None after the first one: a stream that crosses a GOAWAY or a lowered limit has no other
+    /// fault. Then at least half of the ceiling, because refusals do not count as attempts and
+    /// could go on forever.
     public func delay(
         afterRefusals refusals: Int,
         using random: inout some RandomNumberGenerator
@@ -59,8 +60,8 @@ public struct RetryPolicy: Hashable, Sendable {
         return backoff.wait(afterFailures: refusals - 1, using: &random)
     }
 
-    /// What an answer's `Retry-After` is honoured for: zero when there is none, and no more than
-    /// `maxRetryAfter`.
+    /// The part of an answer's `Retry-After` to obey: at most `maxRetryAfter`, zero if there is
+    /// none.
     public func asked(_ retryAfter: Duration?) -> Duration {
         min(max(retryAfter ?? .zero, .zero), maxRetryAfter)
     }

@@ -1,25 +1,25 @@
 public import Vocabulary
 
-/// What the sender does after an answer of APNs.
+/// What to do after an answer from APNs.
 public enum Disposition: String, Hashable, Sendable, CaseIterable {
-    /// Final: APNs took the notification.
+    /// Final: APNs accepted the notification.
     case delivered
     /// Final: the device token is dead for this topic.
     case unregistered
     /// Final: the identical request cannot succeed.
     case rejected
-    /// Again after a delay, on any connection.
+    /// Retry after a delay, on any connection.
     case retryHere
-    /// Again on another connection; this one opens no more streams.
+    /// Retry on another connection; this one opens no more streams.
     case retryElsewhere
-    /// Once again with a fresh provider token; `ProviderTokenSchedule` says when there may be one.
+    /// Retry with a fresh provider token; `ProviderTokenSchedule` decides when there is one.
     case refreshProviderToken
-    /// The credential does not work now: it is parked, and the others continue.
+    /// The credential does not work now: park it; others are not affected.
     case parkCredential
 
-    /// The outcome that this ends in by itself.
+    /// The outcome in which this ends.
     ///
-    /// Nil when the event continues, or ends as `undeliverable`: APNs did not judge the event.
+    /// Nil if the event is retried, or ends as `undeliverable`: APNs did not judge the event.
     public var outcome: OutcomeKind? {
         switch self {
         case .delivered: .accepted
@@ -30,29 +30,31 @@ public enum Disposition: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Who must change something, or slow down.
+/// What is at fault, or must slow down.
 public enum Fault: String, Hashable, Sendable, CaseIterable {
     case nobody
     /// The event, or the request built from it.
     case event
-    /// This device token; a delay concerns this device alone.
+    /// This device token; a delay applies to this device only.
     case token
-    /// This broadcast channel; a delay concerns this channel alone.
+    /// This broadcast channel; a delay applies to this channel only.
     case channel
     case credential
     case connection
-    /// APNs itself, or what answers in its place.
+    /// APNs itself, or an intermediary that answered instead.
     case server
 }
 
 extension Reason {
-    /// APNs refuses the key itself, whichever credential uses it: it is revoked, or not the team's.
+    /// APNs rejects the key itself, for every credential: it is revoked, or belongs to another
+    /// team.
     ///
-    /// What else parks a credential is of its environment, its certificate, or how often it is used.
+    /// Other reasons to park a credential concern its environment, its certificate, or its request
+    /// rate.
     public static let keyRevoked = Reason.apns(.invalidProviderToken)
 }
 
-/// What an answer means for the event, its device token and its credential.
+/// The meaning of an answer for the event, its device token and its credential.
 public struct Verdict: Hashable, Sendable {
     public var disposition: Disposition
     public var tokenAction: TokenAction
@@ -65,11 +67,11 @@ public struct Verdict: Hashable, Sendable {
         self.fault = fault
     }
 
-    /// Judges an HTTP answer: by status first, then by reason.
+    /// Judges an HTTP response by its status first, then by its reason.
     ///
-    /// A reason that comes with another status than Apple documents is ignored. It is nil when the
-    /// answer has no body, or one without a reason (HTML): then it is hardly of APNs. The kind is
-    /// that of the request.
+    /// A reason that Apple does not document for this status is ignored. A nil reason means that
+    /// the body is empty or contains none, such as HTML: it probably does not come from APNs.
+    /// `kind` is that of the request.
     public static func classify(
         status: Int,
         reason: Reason?,
@@ -79,10 +81,10 @@ public struct Verdict: Hashable, Sendable {
         return ReasonTable.row(status: status, reason: reason, kind: kind).verdict
     }
 
-    /// Judges the debug data of a GOAWAY frame, for the connection and for what it left unprocessed.
+    /// Judges a GOAWAY frame by its debug data.
     ///
-    /// What concerns the credential means what it does in an answer. Anything else, and no reason, is
-    /// the end of one connection only.
+    /// A reason about the credential means the same as in a response. Any other reason, or none,
+    /// only ends the connection.
     public static func goAway(reason: Reason?) -> Verdict {
         guard case .apns(let known)? = reason,
             let row = ReasonTable.rows.first(where: { $0.reason == known }),

@@ -1,11 +1,11 @@
 package import APNsRules
 package import HTTP2IO
 
-/// Where a route's notifications go, and how to get there.
+/// Where to send a route's notifications, and how to connect.
 package struct APNsEndpoint: Sendable {
     package var host: String
     package var port: UInt16
-    /// With the credential's certificate, if it has one.
+    /// Includes the credential's certificate, if it has one.
     package var tls: TLSContext
     package var headers: RequestHeaders
     package var proxy: Proxy?

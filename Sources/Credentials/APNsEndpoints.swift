@@ -5,15 +5,15 @@ import HTTP2IO
 package import Log
 package import Vocabulary
 
-/// Where each route's connections go: host, TLS context, proxy.
+/// How each route connects: host, TLS context, proxy.
 package struct APNsEndpoints: Sendable {
     private let apns: Configuration.APNs
     private let trust: TLSTrust
     private let proxyPassword: String?
-    /// Of all that show no certificate.
+    /// The TLS context of all connections without a client certificate.
     private let plain: TLSContext
 
-    /// `files` are `ca` and `proxy_password`.
+    /// `files` contains `ca` and `proxy_password`.
     init(_ apns: Configuration.APNs, _ files: WatchedFiles) throws(ServiceError) {
         self.apns = apns
         do throws(CredentialMaterialError) {
@@ -39,7 +39,7 @@ package struct APNsEndpoints: Sendable {
         endpoint(apns.endpoints[environment], try context(material))
     }
 
-    /// Where a credential manages the broadcast channels of an environment.
+    /// The endpoint where a credential manages the broadcast channels of an environment.
     package func managementEndpoint(
         _ environment: APNsEnvironment,
         _ material: CredentialMaterial

@@ -1,16 +1,16 @@
 package import Vocabulary
 
-/// How long a certificate is still valid, in the steps that matter to an operator.
+/// How long a certificate is still valid, in the steps that matter to operators.
 package enum CertificateExpiry: Hashable, Sendable {
-    /// Longer than anyone needs a warning for.
+    /// Too far away to warn about.
     case distant
-    /// In so many whole days, rounded down.
+    /// In this many whole days, rounded down.
     case near(days: Int)
     case expired
-    /// Its time has not begun.
+    /// Its validity has not started yet.
     case early
 
-    /// When a new certificate had better be made.
+    /// When to warn that a new certificate is needed.
     package static let warningDays = 30
     private static let dayMilliseconds: Int64 = 86_400_000
 
@@ -25,7 +25,7 @@ package enum CertificateExpiry: Hashable, Sendable {
         }
     }
 
-    /// Why APNs will not take the certificate; nil: it may.
+    /// Why APNs will reject the certificate; nil: it is valid.
     package var trouble: String? {
         switch self {
         case .distant, .near: nil

@@ -3,12 +3,12 @@ package import Configuration
 package import Log
 
 extension Configuration.APNs {
-    /// Reads the credentials' files; every bad one is reported, with its key in the configuration.
+    /// Reads the credentials' files; reports every problem with its configuration key.
     package func readMaterials() throws(ServiceError) -> [CredentialMaterial] {
         try CredentialMaterial.all(credentials, credentials.map { $0.readFiles() })
     }
 
-    /// Where connections go, with CA and proxy as their files have them now.
+    /// The endpoints of connections, with the current contents of the CA and proxy password files.
     package func readEndpoints() throws(ServiceError) -> APNsEndpoints {
         try APNsEndpoints(self, readCommonFiles())
     }

@@ -6,7 +6,7 @@ import SystemIO
 package import Vocabulary
 
 extension CredentialMaterial {
-    /// Reads the files of all credentials; every bad one is reported, with its key.
+    /// Reads the files of all credentials; reports every problem with its configuration key.
     static func all(
         _ credentials: [Configuration.Credential],
         _ files: [WatchedFiles]
@@ -24,7 +24,7 @@ extension CredentialMaterial {
         return materials
     }
 
-    /// Nil: it is not a certificate.
+    /// Nil if the credential is not a certificate.
     func expiry(now: Timestamp) -> CertificateExpiry? {
         certificate.map { certificate in
             CertificateExpiry(
@@ -35,8 +35,9 @@ extension CredentialMaterial {
         }
     }
 
-    /// What a file may not bring while the service runs: the routing is fixed, and a certificate
-    /// that is not valid now is no better than the one there is.
+    /// Rejects files that the running service cannot adopt.
+    ///
+    /// Routing is fixed at the start, and a certificate that is not valid now is no improvement.
     func checkReplacing(
         _ old: CredentialMaterial,
         _ files: WatchedFiles
@@ -52,7 +53,7 @@ extension CredentialMaterial {
         }
     }
 
-    /// Whether APNs takes the certificate now.
+    /// Checks that the certificate is valid now.
     package func checkValidity(
         _ files: WatchedFiles,
         now: Timestamp
@@ -74,7 +75,7 @@ extension CredentialMaterial {
         throw error
     }
 
-    /// What is to be said of a certificate that soon expires; nil: it does not.
+    /// The warning about a certificate that expires soon; nil: none.
     package func expiryWarning(_ files: WatchedFiles, now: Timestamp) -> String? {
         guard let facts = certificate?.facts, case .near(let days) = expiry(now: now) else {
             return nil
@@ -90,6 +91,6 @@ extension CredentialMaterial {
 }
 
 extension WatchedFiles {
-    /// What messages call the certificate.
+    /// The certificate's name in messages.
     fileprivate var certificateName: String { source("certificate").map { "\($0)" } ?? "" }
 }

@@ -27,18 +27,18 @@ package enum CredentialMaterial: Sendable {
         if case .certificate(let certificate) = self { certificate } else { nil }
     }
 
-    /// Where APNs takes it, as far as it can be seen in it.
+    /// The environments that the credential itself reveals.
     var environments: Set<APNsEnvironment> {
         certificate?.facts.environments ?? [.production, .sandbox]
     }
 }
 
-/// Why a credential's files are unusable; under the key of the configuration that is to blame.
+/// Why a credential's files are unusable, with the configuration key at fault.
 package struct CredentialMaterialError: Error {
     let key: String
-    /// What the key names, and what is wrong with it.
+    /// The source of the value, and what is wrong with it.
     let sentence: String
-    /// From when on it will be right as it is; nil: never.
+    /// When the same files will become valid; nil: never.
     var validFrom: Timestamp?
 
     init(key: String, _ sentence: String) {
@@ -46,7 +46,7 @@ package struct CredentialMaterialError: Error {
         self.sentence = sentence
     }
 
-    /// `predicate` completes a sentence about what is in `source`.
+    /// `predicate` completes a sentence about the contents of `source`.
     init(_ name: String, _ source: SecretSource, _ predicate: String) {
         self.init(key: source.key(name), "\(source) \(predicate)")
     }
@@ -55,7 +55,7 @@ package struct CredentialMaterialError: Error {
 }
 
 extension CredentialMaterial {
-    /// Makes of a credential's files what they are for.
+    /// Parses and checks a credential's files.
     package init(
         _ credential: Configuration.Credential,
         _ files: WatchedFiles
@@ -87,7 +87,7 @@ extension CredentialMaterial {
             case .text(let text): text
             case .file: SecretText.word(in: try needed("key_id", files))
             }
-        // The configuration has looked at the other one, and at this one where it is there.
+        // The configuration has checked the team ID, and the key ID if it is in the configuration.
         guard AppleIdentifier.isValid(text),
             let identity = ProviderTokenIdentity(keyID: text, teamID: teamID)
         else {
@@ -97,7 +97,7 @@ extension CredentialMaterial {
         return identity
     }
 
-    /// Whether both prove the same.
+    /// Whether both contain the same key or certificate.
     func isSame(as other: CredentialMaterial) -> Bool {
         switch (self, other) {
         case (.signingKey(let key), .signingKey(let other)): key.isSame(as: other)
@@ -131,7 +131,7 @@ extension CredentialMaterial {
         }
     }
 
-    /// Compares what the certificate is good for with what the configuration wants of it.
+    /// Checks that the certificate matches the configuration.
     private static func check(
         _ facts: CertificateFacts,
         _ credential: Configuration.Credential,
@@ -154,7 +154,7 @@ extension CredentialMaterial {
         )
     }
 
-    /// What is under the key `name` is to blame.
+    /// The error for the value of the key `name`.
     private static func fault(
         _ name: String,
         _ files: WatchedFiles,
@@ -182,15 +182,15 @@ extension SigningKey {
 }
 
 extension CertificateFacts {
-    /// Where APNs takes it: what is marked, both where nothing is.
+    /// The environments it is valid for: those marked, or both if none is marked.
     var environments: Set<APNsEnvironment> {
         if isForProduction == isForSandbox { return [.production, .sandbox] }
         return isForProduction ? [.production] : [.sandbox]
     }
 
-    /// Whether it is good for a bundle ID, with any suffix, or for one that a pattern covers.
+    /// Whether it is valid for a bundle ID with any suffix, or for one that a pattern matches.
     ///
-    /// A certificate that names no topics is accepted.
+    /// A certificate without topics is accepted.
     func covers(_ pattern: BundleIDPattern) -> Bool {
         guard !topics.isEmpty else { return true }
         return topics.contains { topic in

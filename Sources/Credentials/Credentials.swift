@@ -7,40 +7,40 @@ import SystemIO
 package import Telemetry
 package import Vocabulary
 
-/// A credential as its files define it.
+/// A credential as defined by its files.
 package struct CredentialInUse: Sendable {
     let material: CredentialMaterial
-    /// Nil: a certificate speaks.
+    /// Nil: the credential is a certificate.
     package let token: ProviderTokenSource?
     /// In the order of `APNsEnvironment`.
     package let endpoints: [APNsEndpoint]
-    /// Grows with every replacement.
+    /// Incremented with every replacement.
     package let generation: Int
-    /// Of its files.
+    /// When its files were loaded.
     let loadedAt: Timestamp
 }
 
-/// The process's credentials, as their files define them, for all shards.
+/// The process's credentials, as defined by their files, for all shards.
 ///
-/// A thread of its own watches the files. One that changed is validated as at start; when it is
-/// good it takes the place of the old one for all shards at once: each shard takes `inUse` over
-/// between two turns, and lets the connections of what was replaced finish. A bad one is reported,
-/// and the old one stays.
+/// A thread of its own watches the files. A changed file is checked as at the start. If it is
+/// valid, it replaces the old one for all shards at once: each shard adopts `inUse` between two
+/// turns, and drains the replaced connections. Otherwise it is reported, and the old one stays in
+/// use.
 package final class Credentials: Sendable {
     private struct State {
         var inUse: [CredentialInUse] = []
         var endpoints: APNsEndpoints
-        /// Why a credential's present files are not in use.
+        /// Why a credential's current files are not in use.
         var problems: [String?]
-        /// Of the files that all share.
+        /// Why the files that all credentials share are not in use.
         var commonProblem: String?
     }
 
-    /// What the thread remembers between two looks.
+    /// The thread's state between two checks.
     private struct Watches: Sendable {
         var common: ContentWatch<WatchedFiles>
         var own: [ContentWatch<WatchedFiles>]
-        /// When files that came too early are to be taken, by credential.
+        /// When files that are not valid yet become valid, by credential.
         var validFrom: [Timestamp?]
         var nextExpiryLook: Instant
     }
@@ -50,16 +50,16 @@ package final class Credentials: Sendable {
     private let apns: Configuration.APNs
     private let log: Log
     private let state: Mutex<State>
-    /// Grows with every change of `inUse`; the first is 1.
+    /// Incremented with every change of `inUse`, starting at 1.
     private let version = Atomic(1)
     private let thread: WatchThread
-    /// Changes of files, by whether they could be taken.
+    /// Counts file changes, by whether they could be adopted.
     let reloads = CounterTable<CallResult>()
 
-    /// Reads the files for the first time; every bad one is reported.
+    /// Reads the files for the first time; reports every problem.
     package init(_ apns: Configuration.APNs, log: Log) throws(ServiceError) {
         self.apns = apns
-        // What operators do with files, which is looked at once a second.
+        // Every line, because operators cause them, and files are checked only once a second.
         self.log = log.everyLine
         let common = apns.readCommonFiles()
         let own = apns.credentials.map { $0.readFiles() }
@@ -89,7 +89,7 @@ package final class Credentials: Sendable {
         ) { [weak self] watches, isAsked in self?.look(&watches, isAsked: isAsked) }
     }
 
-    /// Has the files read without waiting for their time.
+    /// Checks the files now.
     package func lookNow() {
         thread.lookNow()
     }
@@ -100,8 +100,9 @@ package final class Credentials: Sendable {
 
     // MARK: For the shards
 
-    /// The credentials, unless the caller has them already: `seen` is the version that it has, and
-    /// becomes the present one.
+    /// The credentials, unless the caller already has them.
+    ///
+    /// `seen` is the caller's version, and becomes the current one.
     package func inUse(newerThan seen: inout Int) -> [CredentialInUse]? {
         guard version.load(ordering: .acquiring) != seen else { return nil }
         return state.withLock { state in
@@ -110,7 +111,7 @@ package final class Credentials: Sendable {
         }
     }
 
-    /// APNs refuses the key of what the caller has in use: every shard is to hear of it.
+    /// APNs refused the key that the caller uses; informs every shard.
     package func keyRevoked(_ credential: CredentialInUse) {
         credential.token?.wasRevoked()
         version.add(1, ordering: .releasing)
@@ -118,9 +119,9 @@ package final class Credentials: Sendable {
 
     package var materials: [CredentialMaterial] { state.withLock { $0.inUse.map(\.material) } }
 
-    // MARK: For people
+    // MARK: For operators
 
-    /// What is wrong with the files: the credential's name, nil for all, and why.
+    /// Problems with the files: the credential's name (nil for all credentials), and the reason.
     package func troubles(now: Timestamp) -> [(credential: String?, reason: String)] {
         state.withLock { state in
             var troubles =
@@ -174,7 +175,7 @@ package final class Credentials: Sendable {
         tellExpiries()
     }
 
-    /// - Returns: When to try again, if it was only too early.
+    /// - Returns: When to try again, if the certificate is only not valid yet.
     private func take(_ files: WatchedFiles, _ index: Int) -> Timestamp? {
         let name = apns.credentials[index].name
         do throws(CredentialMaterialError) {
@@ -202,7 +203,7 @@ package final class Credentials: Sendable {
         }
     }
 
-    /// The same key or certificate again replaces nothing.
+    /// Replaces the credential, unless the key or certificate is unchanged.
     private func replace(
         _ index: Int,
         by material: CredentialMaterial,
@@ -235,7 +236,7 @@ package final class Credentials: Sendable {
         try result.get()
     }
 
-    /// Another CA or proxy password concerns every credential.
+    /// Adopts a new CA or proxy password, which affects every credential.
     private func takeCommon(_ files: WatchedFiles) {
         do throws(ServiceError) {
             let endpoints = try APNsEndpoints(apns, files)
@@ -271,7 +272,7 @@ package final class Credentials: Sendable {
         _ state: State
     ) throws(ServiceError) -> CredentialInUse {
         let token = material.signingKey.map { key in
-            // The same key has one, whichever credential names it.
+            // Credentials with the same key share its token source.
             state.inUse.lazy.compactMap(\.token).first { $0.key.isSame(as: key) }
                 ?? ProviderTokenSource(key)
         }

@@ -3,13 +3,13 @@ package import HTTP2IO
 import Log
 package import Vocabulary
 
-/// What a GOAWAY says, for people.
+/// A GOAWAY, described for operators.
 package struct Farewell: Hashable, Sendable, CustomStringConvertible {
-    /// APNs' word; nil: there is none.
+    /// APNs' reason; nil: there is none.
     package let reason: Reason?
-    /// Its code is that of a fault, ours or the peer's.
+    /// Whether its error code reports a fault of this side or of the peer.
     package let isError: Bool
-    /// `GOAWAY NO_ERROR: Shutdown`.
+    /// Text such as `GOAWAY NO_ERROR: Shutdown`.
     package let description: String
 
     private static let maxTextByteCount = 64
@@ -22,7 +22,7 @@ package struct Farewell: Hashable, Sendable, CustomStringConvertible {
         description = "GOAWAY \(errorCode)" + (cause.isEmpty ? "" : ": \(cause)")
     }
 
-    /// What the reason means, and what to do; empty where nobody knows.
+    /// What the reason means, and what to do; empty if unknown.
     package var advice: [String] {
         guard case .apns(let known)? = reason,
             let row = ReasonTable.rows.first(where: { $0.reason == known })

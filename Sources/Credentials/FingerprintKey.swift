@@ -3,22 +3,22 @@ import HTTP2IO
 package import Log
 package import Vocabulary
 
-/// Computes the fingerprints that stand for device tokens in logs.
+/// Computes the fingerprints that identify device tokens in logs.
 ///
-/// A token is a credential, and a plain hash of one is not better: anyone with a list of tokens can
-/// hash them all. With a key only its holder can find out whose line it is, also with OpenSSL:
-/// `printf %s TOKEN | openssl dgst -sha256 -hmac KEY`.
+/// A token is a credential, and a plain hash is no protection: anyone with a list of tokens can
+/// hash them all. With a key, only its holder can find a device's log lines, for example with
+/// OpenSSL: `printf %s TOKEN | openssl dgst -sha256 -hmac KEY`.
 package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// A shorter key could be guessed.
     package static let minByteCount = 16
-    /// 64 bits: of a thousand million devices, hardly two share a fingerprint.
+    /// 64 bits: among a billion devices, a collision is unlikely.
     private static let fingerprintByteCount = 8
 
     private let bytes: [UInt8]
 
-    /// Takes the key as a file has it; nil when it is shorter than `minByteCount`.
+    /// Takes the key from a file's contents; nil if it is shorter than `minByteCount`.
     ///
-    /// White space at the file's ends is not part of the key.
+    /// White space at the start and end of the file is ignored.
     package init?(file: [UInt8]) {
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         var key = file.drop(while: isSpace)
@@ -27,7 +27,7 @@ package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, Cust
         bytes = Array(key)
     }
 
-    /// The first 16 hexadecimal digits of HMAC-SHA256 over the token's digits in lower case.
+    /// The first 16 hexadecimal digits of the HMAC-SHA256 of the token's digits in lower case.
     package func fingerprint(of token: DeviceToken) -> String {
         let digits = Array(token.hexadecimal.lowercased().utf8)
         let code = KeyedCode.hmacSHA256(of: digits, key: bytes)
@@ -38,7 +38,7 @@ package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, Cust
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for anything but a device token.
+    /// Nil if the text is not a device token.
     package func fingerprint(ofText text: String) -> String? {
         DeviceToken(text).map(fingerprint(of:))
     }
@@ -49,7 +49,7 @@ package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, Cust
 }
 
 extension Configuration {
-    /// The key of `log.fingerprint_key_file` or `log.fingerprint_key`; nil when there is none.
+    /// Reads the key of `log.fingerprint_key_file` or `log.fingerprint_key`; nil if neither is set.
     package func fingerprintKey() throws(ServiceError) -> FingerprintKey? {
         guard let source = log.fingerprintKey else { return nil }
         return try FingerprintKey(source, named: "log.\(source.key("fingerprint_key"))")
@@ -57,7 +57,7 @@ extension Configuration {
 }
 
 extension FingerprintKey {
-    /// Reads a key, which problems call `name`.
+    /// Reads a key; error messages call it `name`.
     package init(_ source: SecretSource, named name: String) throws(ServiceError) {
         let bytes: [UInt8]
         do throws(FileError) {

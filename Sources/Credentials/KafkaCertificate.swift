@@ -4,18 +4,18 @@ import HTTP2IO
 import KafkaIO
 package import Vocabulary
 
-/// A certificate that Kafka's clients present.
+/// A client certificate for Kafka.
 ///
-/// librdkafka reads it when it makes a client, and says nothing of its time.
+/// librdkafka reads it when a client is created, and does not report its validity.
 package struct KafkaCertificate: Hashable, Sendable {
-    /// The property that names it, as the operator wrote it.
+    /// The property that specifies it, as the operator wrote it.
     package let property: String
-    /// What messages call it.
+    /// Its name in messages.
     fileprivate let name: String
     fileprivate let notBefore: Timestamp
     package let notAfter: Timestamp
 
-    /// What is wrong with it now, and what soon will be; each completes what follows its property.
+    /// The certificate's problem or warning now; each text follows the property's name.
     package func verdict(now: Timestamp) -> (problem: String?, warning: String?) {
         switch CertificateExpiry(notBefore: notBefore, notAfter: notAfter, now: now) {
         case .distant: (nil, nil)
@@ -28,8 +28,9 @@ package struct KafkaCertificate: Hashable, Sendable {
 }
 
 extension Configuration.Kafka {
-    /// The clients' current certificates, by property; none that cannot be read, of which
-    /// librdkafka itself speaks.
+    /// The clients' current certificates, by property.
+    ///
+    /// Leaves out unreadable ones, which librdkafka itself reports.
     package func certificates() -> [KafkaCertificate] {
         let usesTLS = properties.contains { key, value in
             KafkaConfiguration.withoutPrefix(key) == "security.protocol"

@@ -3,21 +3,21 @@ import HTTP2IO
 import Synchronization
 package import Vocabulary
 
-/// The provider token of one key, shared by all credentials, shards and connections that use it.
+/// The provider token of one key, shared by all credentials, shards and connections with that key.
 ///
-/// Others with the key come to the same bytes: `iat` follows from the clock, the signature from the
-/// key. So a restart, a second process or `heliograph push` is not a new token for APNs.
+/// All processes with the key compute the same bytes: `iat` depends on the clock, the signature on
+/// the key. So a restart, a second process or `heliograph push` does not use a new token at APNs.
 package final class ProviderTokenSource: Sendable {
     private struct State {
         var schedule: ProviderTokenSchedule
         var usedAt: Instant?
-        /// Of the token.
+        /// The `iat` of the token.
         var issuedAt: Timestamp?
         var token: [UInt8] = []
     }
 
     let key: SigningKey
-    /// How often APNs refused the key to somebody in the process.
+    /// How many times APNs refused the key to any user in this process.
     private let revocations = Atomic(0)
     private let state: Mutex<State>
 
@@ -26,7 +26,7 @@ package final class ProviderTokenSource: Sendable {
         state = Mutex(State(schedule: ProviderTokenSchedule(key.identity)))
     }
 
-    /// The token, made now if its time has come.
+    /// The current token, signed now if it is due.
     package func token(now: Moment) -> [UInt8] {
         state.withLock { state in
             state.usedAt = now.instant
@@ -48,13 +48,14 @@ package final class ProviderTokenSource: Sendable {
         revocations.add(1, ordering: .releasing)
     }
 
-    /// APNs says that the token with which something was sent at that moment has expired.
+    /// APNs called a token expired that was used in a request sent at `sentAt`.
     package func expired(sentAt: Instant, now: Moment) {
         state.withLock { $0.schedule.expired(sentAt: sentAt, now: now) }
     }
 
-    /// How old the token is with which something was sent last, if that was lately: what nobody
-    /// uses is not replaced, and grows old without harm.
+    /// The age of the token in use; nil if it was not used recently.
+    ///
+    /// An unused token is not replaced, and its age does not matter.
     package func ageInUse(now: Moment) -> Duration? {
         state.withLock { state in
             guard let usedAt = state.usedAt, now.instant - usedAt < Self.lately else { return nil }

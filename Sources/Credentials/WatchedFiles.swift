@@ -1,9 +1,8 @@
 import Configuration
 
-/// The content of some files of the configuration, or of the variables instead of them, at one
-/// moment.
+/// The contents of several configured files, or of the variables that replace them, at one time.
 ///
-/// Each goes by its key in the configuration without `_file`.
+/// Each is identified by its configuration key without `_file`.
 package struct WatchedFiles: Hashable, Sendable {
     private struct Reading: Hashable, Sendable {
         var name: String
@@ -13,7 +12,8 @@ package struct WatchedFiles: Hashable, Sendable {
 
     private var readings: [Reading]
 
-    /// Reads all of them; an unreadable one, or one of more than `limit` bytes, is a fact like others.
+    /// Reads all of them; an unreadable file, or one larger than `limit` bytes, is recorded as an
+    /// error.
     init(reading sources: [(name: String, source: SecretSource)], limit: Int) {
         readings = sources.map { name, source in
             let content = Result { () throws(FileError) in try source.read(limit: limit) }
@@ -21,7 +21,7 @@ package struct WatchedFiles: Hashable, Sendable {
         }
     }
 
-    /// Nil when the key is not set.
+    /// The contents; nil if the key is not set.
     func bytes(_ name: String) throws(CredentialMaterialError) -> [UInt8]? {
         guard let reading = readings.first(where: { $0.name == name }) else { return nil }
         do throws(FileError) {
@@ -43,7 +43,7 @@ extension Configuration.Credential {
 }
 
 extension Configuration.APNs {
-    /// The files that all credentials share: `ca_file` and `proxy_password_file`.
+    /// Reads the files that all credentials share: `ca_file` and `proxy_password_file`.
     func readCommonFiles() -> WatchedFiles {
         let named = [("ca", caFile.map(SecretSource.file)), ("proxy_password", proxyPassword)]
         return WatchedFiles(

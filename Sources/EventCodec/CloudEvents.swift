@@ -1,7 +1,7 @@
 import JSON
 import Vocabulary
 
-/// The attributes of a CloudEvent that matter here (CloudEvents 1.0.2, "Context Attributes").
+/// The attributes of a CloudEvent that are used (CloudEvents 1.0.2, "Context Attributes").
 struct CloudEventAttributes {
     enum Mode {
         /// Attributes in headers.
@@ -17,7 +17,7 @@ struct CloudEventAttributes {
         }
     }
 
-    /// Of an attribute's header ("Kafka Protocol Binding", 3.2.3.1).
+    /// The prefix of attribute headers ("Kafka Protocol Binding", 3.2.3.1).
     static let headerPrefix = "ce_"
     static let rule = "cloudevents"
 
@@ -27,11 +27,11 @@ struct CloudEventAttributes {
     var type: String?
     var time: String?
     var contentType: MediaType?
-    /// Of the Distributed Tracing extension.
+    /// Part of the Distributed Tracing extension.
     var traceParent: String?
     var traceState: String?
 
-    /// Takes what a header of binary mode says.
+    /// Sets the attribute that a header of binary mode contains.
     mutating func set(_ header: RecordHeader) {
         switch header.name.dropFirst(Self.headerPrefix.count) {
         case "specversion": specVersion = header.text
@@ -45,7 +45,7 @@ struct CloudEventAttributes {
         }
     }
 
-    /// What every CloudEvent must have.
+    /// Checks that the required attributes are present.
     func check(_ mode: Mode) throws(FramingError) {
         guard specVersion == "1.0" else {
             throw violated(mode, "specversion", "is not 1.0")
@@ -59,11 +59,12 @@ struct CloudEventAttributes {
         }
     }
 
-    /// The default of the event's `occurred_at`; nil when `time` is missing, or no RFC 3339 time:
-    /// no notification is worth losing for it.
+    /// The default of the event's `occurred_at`; nil if `time` is missing or not an RFC 3339 time.
+    ///
+    /// An invalid `time` is not worth losing the notification for.
     var occurredAt: Timestamp? { time.flatMap { Timestamp(rfc3339: Array($0.utf8)[...]) } }
 
-    /// As the headers of a record would have it.
+    /// The trace context, in the form of record headers.
     var traceContext: [RecordHeader] {
         [("traceparent", traceParent), ("tracestate", traceState)].compactMap { name, value in
             value.map { RecordHeader(name, $0) }
@@ -80,12 +81,12 @@ struct CloudEventAttributes {
     }
 }
 
-/// A CloudEvent in JSON: its attributes, and where its data stands.
+/// A CloudEvent in JSON: its attributes, and the location of its data.
 struct StructuredCloudEvent {
     enum Content {
         /// A value of the document.
         case json(JSONNode)
-        /// Decoded from `data_base64`.
+        /// Bytes decoded from `data_base64`.
         case bytes([UInt8])
     }
 
@@ -108,7 +109,7 @@ struct StructuredCloudEvent {
     private static let members = Member.allCases
     private static let table = NameTable(members.map(\.rawValue))
 
-    /// Reads a document that claims to be a CloudEvent.
+    /// Reads a document that is a CloudEvent by its content type or its members.
     init(_ root: JSONNode, _ document: JSONDocument) throws(FramingError) {
         guard root.isObject else { throw Self.error("a CloudEvent is a JSON object") }
         var attributes = CloudEventAttributes()

@@ -1,12 +1,12 @@
 public import Vocabulary
 
-/// The headers that a dead letter carries next to the record's own.
+/// The headers that a dead letter has in addition to the record's own.
 ///
-/// Replaced, never appended: a replayed record that becomes a dead letter again has one set of
-/// them. They name reasons and schema locations, never what the event holds.
+/// Replaced, never appended: if a replayed record becomes a dead letter again, it has one set of
+/// them. They contain reasons and schema locations, never the event's contents.
 public struct DeadLetterHeaders: Hashable, Sendable {
     public enum Style: String, Hashable, Sendable, CaseIterable {
-        /// `__connect.errors.*`, all text (KIP-298; Kafka Connect's `DeadLetterQueueReporter`).
+        /// `__connect.errors.*`, all as text (KIP-298; Kafka Connect's `DeadLetterQueueReporter`).
         case connect
         /// `kafka_dlt-*` with binary numbers (Spring Kafka's `DeadLetterPublishingRecoverer`).
         case spring
@@ -25,12 +25,12 @@ public struct DeadLetterHeaders: Hashable, Sendable {
         self.consumerGroup = consumerGroup
     }
 
-    /// Headers without those of earlier failures, in either style.
+    /// The headers, except those of earlier failures in either style.
     public static func stripped(_ headers: [RecordHeader]) -> [RecordHeader] {
         headers.filter { header in !prefixes.contains { header.name.hasPrefix($0) } }
     }
 
-    /// The dead letter's headers; `record.offset` and `source` say where the event stood.
+    /// The dead letter's headers; `record.offset` and `source` are the event's position.
     public func headers(
         _ outcome: Outcome,
         record: Record,
@@ -95,7 +95,7 @@ public struct DeadLetterHeaders: Hashable, Sendable {
     }
 }
 
-/// What a dead letter's headers say, whatever their style and writer.
+/// The facts in a dead letter's headers, in any style.
 public struct DeadLetterFacts: Hashable, Sendable {
     public var topic: KafkaTopic?
     public var partition: Int32?
@@ -126,7 +126,7 @@ public struct DeadLetterFacts: Hashable, Sendable {
         }
     }
 
-    /// A big-endian integer of 1 to 8 bytes: Spring writes some of minimal length.
+    /// A big-endian integer of 1 to 8 bytes: Spring writes some with the minimal length.
     private static func number(_ bytes: [UInt8]) -> Int64? {
         guard (1...8).contains(bytes.count) else { return nil }
         let start: Int64 = bytes[0] >= 0x80 ? -1 : 0

@@ -1,14 +1,16 @@
 public import Vocabulary
 
-/// The times of an event's stages, as headers from which spans can be created.
+/// The times of an event's stages, as headers from which trace spans can be created.
 ///
-/// All of one wall clock reading and monotonic differences from it, so that no span is negative.
+/// All are derived from one wall clock reading and monotonic differences, so that no span is
+/// negative.
 public struct DeliveryTimes: Hashable, Sendable {
     private let receivedAt: Moment
     private let sentAt: Instant?
     private let answeredAt: Instant?
 
-    /// Takes the stations of the last attempt; an answer that is older belongs to another one.
+    /// Takes the times of the last attempt; an older answer belongs to an earlier one and is
+    /// dropped.
     public init(receivedAt: Moment, sentAt: Instant?, answeredAt: Instant?) {
         self.receivedAt = receivedAt
         self.sentAt = sentAt
@@ -21,7 +23,7 @@ public struct DeliveryTimes: Hashable, Sendable {
 
     /// `received-us`, `sent-us`, `answered-us`: decimal microseconds since 1970-01-01 UTC.
     ///
-    /// What did not happen has no header. The first is exact to a millisecond.
+    /// A stage that did not happen has no header. The first time is only exact to a millisecond.
     public var headers: [RecordHeader] {
         let stations = [
             ("received-us", receivedAt.instant), ("sent-us", sentAt), ("answered-us", answeredAt),

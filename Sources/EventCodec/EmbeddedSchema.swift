@@ -1,9 +1,9 @@
 import CFiles
 public import JSONSchema
 
-/// A shipped schema, part of the binary so that it needs no file next to it.
+/// A shipped schema, embedded in the binary so that no file has to be deployed.
 public struct EmbeddedSchema: Hashable, Sendable {
-    /// The stem of its file in `schemas/`.
+    /// The name of its file in `schemas/`, without `.schema.json`.
     public let name: String
     /// The file's text.
     public let text: String
@@ -22,11 +22,11 @@ public struct EmbeddedSchema: Hashable, Sendable {
 
     private init(_ name: String) {
         self.name = name
-        // SAFETY: the text ends with a NUL, and stays.
+        // SAFETY: the text ends with a NUL, and is never freed.
         text = unsafe String(cString: hg_file_text("schemas/\(name).schema.json"))
     }
 
-    /// The schema, ready to validate; traps if the shipped text is broken, which a test rules out.
+    /// The compiled schema; traps if the shipped text is invalid, which a test rules out.
     public func compiled() -> Schema {
         do {
             return try Schema(
@@ -38,7 +38,7 @@ public struct EmbeddedSchema: Hashable, Sendable {
         }
     }
 
-    /// Two schemas for the same values, ready to validate one after the other.
+    /// Compiles two schemas for the same values, to validate with one after the other.
     static func compiled(
         _ first: EmbeddedSchema,
         _ second: EmbeddedSchema

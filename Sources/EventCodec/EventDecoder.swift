@@ -7,18 +7,18 @@ public struct EventDecoder: ~Copyable {
     private let notification: EventKind
     private let appleSchema: Schema
     private let payloadPolicy: PayloadPolicy
-    /// The operator's own schemas; may be replaced between two records.
+    /// The operator's own schemas; may be replaced between records.
     public var payloadSchemas: PayloadSchemas
-    /// What the Schema Registry said; nil: there is none, and what records name is not looked at.
+    /// The schemas from the Schema Registry; nil: there is none, and references to it are ignored.
     public var registeredSchemas: [SchemaReference: RegisteredSchema]?
-    /// How the last record was wrapped.
+    /// The framing of the last record.
     public private(set) var framing = RecordFraming.plain
-    /// The record's document, and what is known of it.
+    /// The record's document, and cached results of its validation.
     private var check: SchemaCheck
-    /// The names of apps, which come again and again.
+    /// The names of apps, which recur.
     private var apps = RecurringTexts()
 
-    /// Creates a decoder; records over the size limit are `EventTooLarge`.
+    /// Makes a decoder; records over the size limit become `EventTooLarge`.
     public init(
         payloadPolicy: PayloadPolicy = .warn,
         payloadSchemas: PayloadSchemas = .none,
@@ -34,14 +34,14 @@ public struct EventDecoder: ~Copyable {
         check = SchemaCheck(JSONDocument(limits: limits))
     }
 
-    /// Decodes a record; any bytes lead to one of the cases.
+    /// Decodes a record; any bytes result in one of the cases.
     ///
-    /// Writes into the record what its framing held besides the event.
+    /// Adds to the record what its framing contained besides the event.
     ///
     /// - Parameters:
     ///   - record: The record.
-    ///   - topic: The topic that it was read from.
-    ///   - broadcast: Nil: the record is a notification.
+    ///   - topic: The topic from which it was read.
+    ///   - broadcast: The schema of broadcasts; nil: the record is a notification.
     /// - Returns: What the record is.
     public mutating func decode(
         _ record: inout Record,
@@ -69,10 +69,11 @@ public struct EventDecoder: ~Copyable {
 
     // MARK: Checks
 
-    // What is called for each event is `mutating`, though it changes nothing: to be borrowed, the
-    // decoder would be copied, and what it knows of a document is more than a kilobyte.
+    // Methods that are called for each event are `mutating` even if they change nothing: borrowing
+    // would copy the decoder, and the state of a document takes more than a kilobyte.
 
-    /// The schemas in turn: the event's, the operator's, the registry's, Apple's documentation.
+    /// Checks all schemas in turn: the event's, the operator's, the registry's, Apple's
+    /// documentation.
     private mutating func decoded(
         _ wrapped: WrappedEvent,
         from topic: KafkaTopic,
@@ -100,7 +101,7 @@ public struct EventDecoder: ~Copyable {
         return registered(warned, fields, wrapped)
     }
 
-    /// Against the schema that the record names, which describes the whole of the JSON text.
+    /// Checks the schema that the record names, which describes the whole JSON text.
     @inline(__always)
     private mutating func registered(
         _ event: consuming Event,
@@ -116,8 +117,10 @@ public struct EventDecoder: ~Copyable {
         return invalid(fields, problem.reason, problem.violations)
     }
 
-    /// What is wrong with a payload that the event's schema admits: names that stand twice, and what
-    /// Apple's documentation has against it, which for broadcasts is part of the event's schema.
+    /// Problems of a payload that the event's schema accepts.
+    ///
+    /// These are repeated names and violations of Apple's documentation; for broadcasts, the latter
+    /// is part of the event's schema.
     @inline(__always)
     private mutating func doubts(
         about payload: JSONNode,
@@ -134,14 +137,15 @@ public struct EventDecoder: ~Copyable {
         return report.finished().map { Violation($0) }
     }
 
-    /// What has a name twice is not an event, because nobody can say which value is meant.
+    /// An event with a repeated name is invalid, because it is unclear which value is meant.
     private borrowing func ambiguous(_ fields: EventFields, _ repeated: JSONNode) -> DecodedRecord {
         var report = FindingReport()
         report.add(repeated: repeated, in: check.document)
         return invalid(fields, .malformedEvent, report.finished().map { Violation($0) })
     }
 
-    /// What the event's schema has just refused; a frame that is not taken off is the one fault.
+    /// Reports violations of the event's schema, or only the JSON converter's envelope if it is the
+    /// cause.
     private mutating func violating(
         _ root: JSONNode,
         _ fields: EventFields,
@@ -153,7 +157,7 @@ public struct EventDecoder: ~Copyable {
         return invalid(fields, reason(for: violations, root), violations)
     }
 
-    /// A payload that is nothing but too large has a reason of its own.
+    /// The reason for violations; a payload that is only too large has a reason of its own.
     private borrowing func reason(for violations: [Violation], _ root: JSONNode) -> LocalReason {
         let payload = check.document.pointer(to: root) + "/payload"
         let isOnlyTooLarge =
@@ -164,7 +168,7 @@ public struct EventDecoder: ~Copyable {
         return isOnlyTooLarge ? .payloadTooLarge : .schemaViolation
     }
 
-    /// Two schemas share the bound of one outcome.
+    /// Checks the operator's schemas; both share the limit of one outcome's violations.
     private mutating func ownViolations(
         _ payload: JSONNode,
         of event: Event,
@@ -179,7 +183,7 @@ public struct EventDecoder: ~Copyable {
         return report.finished().map { Violation($0) }
     }
 
-    /// What the schema that the record names has against its text; nil: nothing.
+    /// Why the text violates the schema that the record names; nil: it does not.
     private borrowing func problem(
         with known: RegisteredSchema,
         _ reference: SchemaReference,
@@ -201,7 +205,7 @@ public struct EventDecoder: ~Copyable {
         }
     }
 
-    /// Of a cause that is as long as the schema itself, the beginning.
+    /// A violation with the start of a cause, which may be as long as the schema itself.
     private static func violation(of schema: SchemaReference, _ cause: String) -> Violation {
         let start = String(cause.unicodeScalars.prefix(maxCauseScalarCount))
         return Violation(
@@ -211,7 +215,7 @@ public struct EventDecoder: ~Copyable {
         )
     }
 
-    /// Of 4 bytes at most each: with the schema's name that fits into an outcome's 4096.
+    /// At most 4 bytes each; together with the schema's name, they fit into an outcome's 4096.
     private static let maxCauseScalarCount = 900
 
     // MARK: Answers
@@ -226,7 +230,7 @@ public struct EventDecoder: ~Copyable {
         return .invalid(event)
     }
 
-    /// Ranges count from the beginning of the record's bytes, not from that of the JSON text.
+    /// Adjusts ranges, which count from the start of the record's bytes and not of the JSON text.
     private borrowing func shifted(
         _ decoded: consuming DecodedRecord,
         by offset: Int,
@@ -245,7 +249,7 @@ public struct EventDecoder: ~Copyable {
     }
 }
 
-/// From a record's bytes to the event in them.
+/// Finding the event in a record's bytes.
 extension EventDecoder {
     /// Parses a record's value and finds the event in it.
     private mutating func unwrap(
@@ -294,7 +298,7 @@ extension EventDecoder {
         }
     }
 
-    /// Takes what the record's own headers do not say already.
+    /// Adopts the attributes that the record's own headers do not already contain.
     private func adopt(
         _ attributes: CloudEventAttributes,
         _ wrapped: inout WrappedEvent,
@@ -304,14 +308,14 @@ extension EventDecoder {
         record.traceContext = attributes.traceContext
     }
 
-    /// No event has such a member, so whatever has it means to be a CloudEvent.
+    /// Whether this is a CloudEvent: no event has this member.
     private mutating func isCloudEvent(_ root: JSONNode) -> Bool {
         check.document.member(of: root, named: Self.specVersion) != nil
     }
 
     private static let specVersion = JSONName("specversion")
 
-    /// Of a text that is not JSON, though perhaps just what its schema says.
+    /// Adds the schema to the error of a text that is not JSON, because it may explain the error.
     private func explained(
         _ error: FramingError,
         by schema: SchemaReference
@@ -326,7 +330,7 @@ extension EventDecoder {
         return FramingError(error.kind, event, schema: schema)
     }
 
-    /// What a record is whose event cannot be reached; the registry's word goes first.
+    /// The result for a record whose event cannot be read; an unusable schema takes precedence.
     private borrowing func refused(_ error: FramingError) -> DecodedRecord {
         guard let schema = error.schema, let registeredSchemas else { return .invalid(error.event) }
         switch registeredSchemas[schema] {
@@ -340,7 +344,7 @@ extension EventDecoder {
         }
     }
 
-    /// Parses the first bytes; `whole` is what they were taken out of.
+    /// Parses the first bytes; `whole` is the text that contains them.
     private mutating func parse(
         _ bytes: [UInt8],
         upTo end: Int,
@@ -362,13 +366,14 @@ extension EventDecoder {
     }
 }
 
-/// Events of their fields.
+/// Making events of their fields.
 extension EventDecoder {
     private static let pushTypes = PushType.allCases
     private static let pushTypeNames = NameTable(pushTypes.map(\.rawValue))
 
-    /// The event of fields that the event's schema has admitted; of each kind that schema demands
-    /// what makes it one.
+    /// The event with these fields, which its schema accepted.
+    ///
+    /// Nil only if a required field is missing, which the schema rules out.
     private mutating func event(_ fields: EventFields) -> Event? {
         fields.isBroadcast ? broadcast(fields) : notification(fields)
     }
@@ -427,7 +432,7 @@ extension EventDecoder {
         )
     }
 
-    /// An invalid event with every field that is valid by itself.
+    /// An invalid event with every field that is valid on its own.
     private borrowing func readable(
         _ fields: EventFields,
         _ reason: LocalReason
@@ -457,7 +462,8 @@ extension EventDecoder {
         return event
     }
 
-    // In line what each event needs: a decoder that is borrowed while it changes is copied.
+    // Inlined for the methods that each event needs: borrowing a decoder while it changes would
+    // copy it.
 
     /// A field's value.
     @inline(__always)
@@ -465,24 +471,24 @@ extension EventDecoder {
         fields[field].map { check.document.node(at: $0) }
     }
 
-    /// Of an admitted event.
+    /// The ID of an accepted event.
     private borrowing func id(_ node: JSONNode) -> EventID? {
         guard node.isString else { return nil }
         return check.document.withContent(of: node) { EventID(utf8: $0) }
     }
 
-    /// Of an event that is not valid; nil unless this is.
+    /// The ID of an invalid event; nil unless the ID itself is valid.
     private borrowing func readableID(_ node: JSONNode) -> EventID? {
         (1...128).contains(check.document.scalarCount(of: node)) ? id(node) : nil
     }
 
-    /// Of an admitted event; its digits need no second look.
+    /// The token of an accepted event, whose digits are already checked.
     private borrowing func checkedToken(_ node: JSONNode) -> DeviceToken? {
         guard node.isString else { return nil }
         return check.document.withContent(of: node) { DeviceToken(checked: $0) }
     }
 
-    /// The limits of the event's schema: the outcome names these, and must fit its topic.
+    /// The limit in the event's schema; the outcome contains the name, and must fit into its topic.
     private static let longestDestination = 255
 
     private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {
@@ -491,12 +497,12 @@ extension EventDecoder {
         )
     }
 
-    /// Nil for a text of more bytes.
+    /// Nil if the text has more bytes.
     private borrowing func text(_ node: JSONNode, upTo byteCount: Int) -> String? {
         node.byteCount <= byteCount + 2 ? check.document.string(node) : nil
     }
 
-    /// Nil also when both names are there: neither is more correct than the other.
+    /// Nil also if both names are present: neither is more correct than the other.
     private static func destination(
         _ bundleID: JSONNode?,
         _ topic: JSONNode?,
@@ -524,7 +530,7 @@ extension EventDecoder {
             .flatMap { Priority(rawValue: Int($0)) }
     }
 
-    /// By its name's hash: making a string and comparing it with every case takes longer.
+    /// Looks up the name by its hash, which is faster than comparing strings with every case.
     @inline(__always)
     private borrowing func pushType(_ fields: EventFields) -> PushType? {
         node(.pushType, fields).flatMap { Self.pushTypeNames.position(of: $0, in: check.document) }
@@ -552,26 +558,27 @@ extension EventDecoder {
     }
 }
 
-/// Where a record's event stands.
+/// The location of a record's event.
 private struct WrappedEvent {
-    /// The event in the decoder's document.
+    /// The event within the decoder's document.
     var root: JSONNode
-    /// What positions in the document lack to positions in the record's `eventBytes`.
+    /// What to add to positions in the document to get positions in the record's `eventBytes`.
     var offset = 0
     var schema: SchemaReference?
-    /// What `schema` describes, where that is not the decoder's document: the CloudEvent, out of
-    /// whose `data_base64` the event was decoded.
+    /// The document that `schema` describes, if it is not the decoder's.
+    ///
+    /// That is the CloudEvent whose `data_base64` contained the event.
     var envelope: JSONDocument?
     /// The default of the event's own `occurred_at`.
     var occurredAt: Timestamp?
 
-    /// Whether the frame must be passed with what is decoded.
+    /// Whether the decoded event must be adjusted to its framing.
     var isShifted: Bool { offset != 0 || occurredAt != nil }
 }
 
-/// Where an event's fields are in its document, found in one pass over the top level.
+/// The positions of an event's fields in its document, found in one pass over the top level.
 private struct EventFields {
-    /// What the kinds of events have.
+    /// The fields of all kinds of events.
     enum Field: Int, CaseIterable {
         case id
         case deviceToken
@@ -590,14 +597,16 @@ private struct EventFields {
         case metadata
     }
 
-    /// Whether the event is for a channel.
+    /// Whether the event is a broadcast.
     let isBroadcast: Bool
-    /// For each field the place of its value on the tape, where only the whole document is at 0.
+    /// The position of each field's value on the tape; 0 (the document itself) means that it is
+    /// missing.
     private var places: InlineArray<15, UInt32>
-    /// The second value of a name that stands twice: such an event is ambiguous, and so is none.
+    /// The second value of a repeated name, which makes the event ambiguous and thus invalid; nil:
+    /// none.
     private(set) var repeated: JSONNode?
 
-    /// Finds the fields along with the names that the kind's schema looks for.
+    /// Finds the fields, together with the names that the kind's schema looks for.
     init(_ root: JSONNode, _ kind: EventKind, _ check: inout SchemaCheck) {
         isBroadcast = kind.isBroadcast
         guard let present = kind.schema.members(of: root, &check) else {
@@ -612,7 +621,7 @@ private struct EventFields {
         }
     }
 
-    /// A repeated name leaves its field nil: neither value is more right than the other.
+    /// A repeated name leaves its field nil: neither value is more correct than the other.
     private mutating func find(in root: JSONNode, _ kind: EventKind, _ document: JSONDocument) {
         guard root.isObject else { return }
         var seen: UInt32 = 0
@@ -631,7 +640,7 @@ private struct EventFields {
         }
     }
 
-    /// Where the field's value is on the document's tape; nil: it is not there.
+    /// The position of the field's value on the document's tape; nil: it is missing.
     @inline(__always)
     subscript(field: Field) -> Int? {
         let place = Int(places[field.rawValue])
@@ -639,21 +648,20 @@ private struct EventFields {
     }
 }
 
-/// A kind of event: its schema, and what it calls its fields.
+/// A kind of event: its schema, and the names of its fields.
 ///
-/// An object, so that a decoder shares it by counting one reference.
+/// A class, so that a decoder shares it at the cost of one reference count.
 private final class EventKind: Sendable {
     let schema: Schema
-    /// Whether it is for a channel.
+    /// Whether its events are broadcasts.
     let isBroadcast: Bool
-    /// The fields that it has, and their names, in the same order.
+    /// Its fields and their names, in the same order.
     let fields: [EventFields.Field]
     let names: NameTable
-    /// For each field the symbol that the schema has for its name; none where the kind has no such
-    /// field.
+    /// The schema's symbol for each field's name; empty if the kind does not have the field.
     let symbols: InlineArray<15, SymbolSet>
 
-    /// Events for one device.
+    /// The kind of events for one device.
     static func notification(_ schema: Schema) -> EventKind {
         EventKind(
             schema,
@@ -668,7 +676,7 @@ private final class EventKind: Sendable {
         )
     }
 
-    /// Events for a channel.
+    /// The kind of events for a channel.
     static func broadcast(_ schema: Schema) -> EventKind {
         EventKind(
             schema,
@@ -682,7 +690,7 @@ private final class EventKind: Sendable {
         )
     }
 
-    /// It traps if the schema does not name every field.
+    /// Traps if the schema does not name every field.
     private init(_ schema: Schema, _ table: [(field: EventFields.Field, name: String)]) {
         self.schema = schema
         isBroadcast = table.contains { $0.field == .channelID }
@@ -699,9 +707,9 @@ private final class EventKind: Sendable {
     }
 }
 
-/// The schema of broadcasts; compiled once, if there is such a source.
+/// The schema of broadcasts; compiled once, if any source has broadcasts.
 ///
-/// Apple's rules for the payload are part of the schema, whatever `schemas.payload` says.
+/// It includes Apple's rules for the payload, regardless of `schemas.payload`.
 public struct BroadcastSchema: Sendable {
     fileprivate let kind: EventKind
 
@@ -713,16 +721,16 @@ public struct BroadcastSchema: Sendable {
 /// What to do with a payload that violates Apple's documentation (`schemas.payload`).
 public enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
     case off
-    /// The event is sent and carries the violations.
+    /// The event is sent; its outcome contains the violations.
     case warn
     /// The event is invalid.
     case strict
 }
 
-/// Names, found by the hash that the parser computes anyway.
+/// A table of names, looked up by the hash that the parser computes anyway.
 struct NameTable: Sendable {
     private var names = JSONNameList()
-    /// Positions in `names`, -1 where free; linear probing, at most a quarter full.
+    /// Positions in `names`, or -1 if free; linear probing, at most a quarter full.
     private let slots: [Int32]
 
     init(_ texts: [String]) {
@@ -738,7 +746,7 @@ struct NameTable: Sendable {
         self.slots = slots
     }
 
-    /// The position of a member's name.
+    /// The position of a member's name; nil: it is not in the table.
     func position(of name: JSONNode, in document: JSONDocument) -> Int? {
         var slot = Int(name.hash) & (slots.count - 1)
         while slots[slot] >= 0 {
@@ -750,12 +758,12 @@ struct NameTable: Sendable {
     }
 }
 
-/// Recurring texts: each is made once, and then shared.
+/// Caches recurring strings, so that each is allocated once and then shared.
 private struct RecurringTexts {
-    /// The last text of each hash, of which the lowest bits count.
+    /// The last text for each value of the hash's low bits.
     private var texts = [String](repeating: "", count: 16)
 
-    /// A string's text; nil for anything but a string.
+    /// A string's text; nil for any other value.
     mutating func text(of string: JSONNode, in document: JSONDocument) -> String? {
         let place = Int(string.hash) & (texts.count - 1)
         let known = texts[place]

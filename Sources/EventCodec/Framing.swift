@@ -1,9 +1,9 @@
 public import JSON
 public import Vocabulary
 
-/// How a record wraps its event, as far as its headers and first bytes show.
+/// How a record wraps its event, judged by its headers and first bytes.
 ///
-/// A structured CloudEvent without its content type looks plain here; only the document shows it.
+/// A structured CloudEvent without its content type looks plain here; only its document reveals it.
 struct Framing {
     enum Form: Hashable {
         /// The value, after the prefix, is the event.
@@ -14,7 +14,7 @@ struct Framing {
 
     var kind = RecordFraming.plain
     var form = Form.event
-    /// Bytes before the JSON text.
+    /// The number of bytes before the JSON text.
     var prefixByteCount = 0
     var schema: SchemaReference?
     /// The attributes of a CloudEvent in binary mode.
@@ -25,8 +25,8 @@ struct Framing {
     /// - Parameters:
     ///   - headers: The record's headers.
     ///   - value: The record's value, from index 0 on.
-    /// - Throws: `FramingError`, when the record claims a framing and does not keep to it.
-    /// - Returns: What was found; plain when nothing was.
+    /// - Throws: `FramingError` if the record declares a framing and violates it.
+    /// - Returns: The framing; plain if nothing indicates another one.
     static func detect(
         headers: [RecordHeader],
         value: ArraySlice<UInt8>
@@ -64,7 +64,7 @@ struct Framing {
         }
     }
 
-    /// No JSON text begins with a byte that small, so the prefix is found in every framing.
+    /// Reads a schema identifier; no JSON text starts with such a small byte, so it is unambiguous.
     private mutating func readPrefix(_ value: ArraySlice<UInt8>) throws(FramingError) {
         guard let first = value.first else {
             if kind == .plain { return }
@@ -78,11 +78,11 @@ struct Framing {
     }
 }
 
-/// A record whose event cannot be reached.
+/// A record whose event cannot be read.
 struct FramingError: Error {
     let kind: RecordFraming
     let event: InvalidEvent
-    /// What the record names as its schema, where that may say why it is not JSON.
+    /// The schema that the record names, if it may explain why the value is not JSON.
     var schema: SchemaReference?
 
     init(_ kind: RecordFraming, _ event: InvalidEvent, schema: SchemaReference? = nil) {
@@ -91,7 +91,7 @@ struct FramingError: Error {
         self.schema = schema
     }
 
-    /// `rule` names the framing's rule; it stands where a schema's keyword would.
+    /// `rule` is the violated framing rule, used in place of a schema keyword.
     init(_ kind: RecordFraming, _ rule: String, _ message: String, at pointer: String = "") {
         let violation = Violation(
             instanceLocation: pointer,
@@ -103,21 +103,21 @@ struct FramingError: Error {
 }
 
 extension RecordHeader {
-    /// The value as text; empty when it is null.
+    /// The value as text; empty if it is null.
     var text: String { String(decoding: value ?? [], as: UTF8.self) }
 }
 
 /// Confluent's wire format ("Formats, Serializers, and Deserializers", section "Wire format").
 ///
-/// A version byte and the schema's identifier, before the value or in a header of their own:
-/// version 0 with a 4-byte number in network order, version 1 with a 16-byte GUID.
+/// A version byte and a schema identifier, before the value or in a header: version 0 with a 4-byte
+/// number in network order, version 1 with a 16-byte GUID.
 private enum WireFormat {
-    /// Where serializers put the identifier that do not write it before the value.
+    /// The header used by serializers that do not write the identifier before the value.
     static let headerName = "__value_schema_id"
 
     static func isVersion(_ byte: UInt8) -> Bool { identifierByteCount(version: byte) != nil }
 
-    /// The identifier before a value, and how many bytes it takes.
+    /// The identifier before a value, and its length in bytes.
     static func reference(
         before value: ArraySlice<UInt8>
     ) throws(FramingError) -> (SchemaReference, byteCount: Int) {
@@ -176,7 +176,7 @@ private enum WireFormat {
 
 /// A media type without its parameters (RFC 9110, 8.3.1), in lower case.
 struct MediaType: Hashable {
-    /// Of the header that carries it, in lower case.
+    /// The name of its header, in lower case.
     static let headerName = "content-type"
 
     let name: String
@@ -186,15 +186,16 @@ struct MediaType: Hashable {
         name = essence.lowercased()
     }
 
-    /// JSON itself, or a format built on it (RFC 6839, 3.1).
+    /// Whether it is JSON or a format based on it (RFC 6839, 3.1).
     var isJSON: Bool {
         name == "application/json" || name == "text/json" || name.hasSuffix("+json")
     }
 
-    /// Any format of CloudEvents, which means structured mode ("Kafka Protocol Binding", 3).
+    /// Whether it is a CloudEvents format, which means structured mode ("Kafka Protocol Binding",
+    /// 3).
     var isCloudEvents: Bool { name.hasPrefix("application/cloudevents") }
 
-    /// One event in JSON is what a record can be.
+    /// Checks that the record contains exactly one CloudEvent, in JSON.
     func checkStructuredCloudEvent() throws(FramingError) {
         guard name != "application/cloudevents+json" else { return }
         let message =
@@ -205,9 +206,10 @@ struct MediaType: Hashable {
     }
 }
 
-/// Kafka Connect's converter, which by default (`schemas.enable=true`) wraps each value.
+/// Kafka Connect's JSON converter, which by default (`schemas.enable=true`) wraps each value.
 enum JSONConverter {
-    /// What there is to say of a value with the members of the envelope and no others.
+    /// The violation for a value with exactly the members of that envelope; nil: it is another
+    /// value.
     static func violation(_ value: JSONNode, _ document: JSONDocument) -> Violation? {
         guard value.isObject, value.count == 2 else { return nil }
         var names: Set<String> = []
@@ -227,15 +229,15 @@ enum JSONConverter {
     }
 }
 
-/// The encoding of a JSON text, if it is not plain UTF-8.
+/// The encoding of a text that is not plain UTF-8.
 public enum TextEncoding: String {
-    // A text could have these once (RFC 4627, 3), and some serializers still write them.
+    // JSON allowed these once (RFC 4627, 3), and some serializers still write them.
     case utf16 = "UTF-16"
     case utf32 = "UTF-32"
 
-    /// Recognises a text by its byte order mark, or by the zeros of its first characters.
+    /// Recognises a text by its byte order mark, or by the zero bytes in its first characters.
     ///
-    /// - Parameter text: Bytes that are no JSON in UTF-8.
+    /// - Parameter text: Bytes that are not JSON in UTF-8.
     init?(_ text: ArraySlice<UInt8>) {
         let bytes = Array(text.prefix(8))
         if [[0xFF, 0xFE, 0, 0], [0, 0, 0xFE, 0xFF]].contains(where: bytes.starts) {
@@ -243,7 +245,7 @@ public enum TextEncoding: String {
         } else if [[0xFF, 0xFE], [0xFE, 0xFF]].contains(where: bytes.starts) {
             self = .utf16
         } else {
-            // No document begins with anything else, and what follows there is ASCII as well.
+            // A document starts with one of these, and ASCII follows.
             let first = bytes.first { $0 != 0 }
             guard bytes.count >= 4, let first, "{[\" \t\r\n".utf8.contains(first) else {
                 return nil
@@ -265,18 +267,17 @@ public enum TextEncoding: String {
 
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// How many bytes a text in UTF-8 has before its document: RFC 8259, 8.1 lets a parser skip a
-    /// byte order mark.
+    /// The length of a byte order mark in UTF-8, which RFC 8259, 8.1 allows a parser to skip.
     public static func markByteCount(_ text: ArraySlice<UInt8>) -> Int {
         text.first == mark[0] && text.starts(with: mark) ? mark.count : 0
     }
 
-    /// What is wrong with a text that a parser refused.
+    /// The violation for a text that the parser rejected.
     ///
     /// - Parameters:
-    ///   - text: The text, or what it was taken out of.
-    ///   - error: What the parser said.
-    /// - Returns: The whole text's violation: of the rule `encoding`, or of none but JSON's own.
+    ///   - text: The text, or the text that contains it.
+    ///   - error: The parser's error.
+    /// - Returns: A violation of the whole text: of the rule `encoding`, or of JSON's grammar.
     public static func violation(_ text: ArraySlice<UInt8>, _ error: JSONError) -> Violation {
         let encoding = TextEncoding(text)
         return Violation(

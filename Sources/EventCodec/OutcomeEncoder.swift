@@ -1,10 +1,10 @@
 import JSON
 public import Vocabulary
 
-/// Writes outcomes according to `schemas/notification-outcome.v1`.
+/// Encodes outcomes according to `schemas/notification-outcome.v1`.
 ///
-/// The key is written to memory that the encoder keeps: nothing is allocated for it as long as the
-/// last record's is not held any more.
+/// The key is written into memory that the encoder keeps: it allocates nothing once the previous
+/// record's key has been released.
 public struct OutcomeEncoder: Sendable {
     private var received = TimestampText()
     private var completed = TimestampText()
@@ -14,13 +14,13 @@ public struct OutcomeEncoder: Sendable {
 
     public init() {}
 
-    /// Appends the value of the outcome record.
+    /// Appends the value of the outcome record to `buffer`.
     ///
     /// - Parameters:
     ///   - outcome: how the event ended.
-    ///   - record: the record that the event was decoded from; `metadata` is copied out of it.
+    ///   - record: the record from which the event was decoded; its `metadata` is copied.
     ///   - source: the partition's name, for the `source` field.
-    ///   - buffer: what the value is appended to.
+    ///   - buffer: receives the value.
     public mutating func encode(
         _ outcome: Outcome,
         record: Record,
@@ -55,7 +55,7 @@ public struct OutcomeEncoder: Sendable {
         buffer = writer.bytes
     }
 
-    /// The device token in lower case, or a broadcast's channel ID, else the record's own key.
+    /// The device token in lower case, a broadcast's channel ID, or else the record's own key.
     public mutating func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
         if let token = outcome.subject.deviceToken {
             token.withDigits { keyBytes.replaceAll(by: $0) }
@@ -70,11 +70,12 @@ public struct OutcomeEncoder: Sendable {
         return keyBytes
     }
 
-    /// Passes the headers one by one: `outcome`, `reason`, `event-id` where there is one, and the
-    /// event's trace context.
+    /// Passes the headers to `take`, one by one.
     ///
-    /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace
-    /// began ("Distributed Tracing" extension), and is in where the record has no valid one.
+    /// These are `outcome`, `reason`, `event-id` (if known), and the event's trace context.
+    ///
+    /// The record's own trace context is that of the latest hop. A CloudEvent's is where the trace
+    /// began ("Distributed Tracing" extension); it is used if the record has no valid one.
     public static func forEachHeader(
         of outcome: Outcome,
         record: Record,
@@ -127,18 +128,18 @@ public struct OutcomeEncoder: Sendable {
         writer.endArray()
     }
 
-    /// From the event's `occurred_at`, else its record's timestamp, else its arrival.
+    /// Measured from the event's `occurred_at`, else its record's timestamp, else its arrival.
     private static func latencyMilliseconds(_ outcome: Outcome, _ record: Record) -> Int64 {
         let start = outcome.subject.occurredAt ?? record.timestamp ?? outcome.receivedAt
         return outcome.completedAt.latency(since: start)
     }
 }
 
-/// The token-status record that an outcome may produce besides its own.
+/// The token-status record that an outcome may need.
 extension OutcomeEncoder {
     /// The record for the compacted token-status topic; nil unless the outcome `concernsToken`.
     ///
-    /// The value is nil, a tombstone, for a token that was known as dead and is alive again.
+    /// The value is nil, a tombstone, for a token that was recorded as dead and works again.
     public func tokenStatus(_ outcome: Outcome) -> (key: [UInt8], value: [UInt8]?)? {
         let subject = outcome.subject
         guard outcome.concernsToken,
@@ -164,9 +165,9 @@ extension OutcomeEncoder {
     }
 }
 
-/// The members of an outcome from `topic` to `http_status`, as they are in its JSON object.
+/// The text of an outcome's members from `topic` to `http_status`.
 ///
-/// Most outcomes repeat those of the previous one, whose text is then reused.
+/// Most outcomes have the same values as the previous one, whose text is then reused.
 private struct VerdictText: Sendable {
     private(set) var utf8: [UInt8] = []
     private var topic: APNsTopic?
@@ -224,11 +225,11 @@ private struct VerdictText: Sendable {
     }
 }
 
-/// An outcome's `source` up to its partition, as it is in the JSON object.
+/// The text of an outcome's `source`, up to the partition.
 ///
-/// Outcomes of one partition often follow each other; the text is then reused.
+/// Consecutive outcomes often have the same partition; the text is then reused.
 private struct SourceText: Sendable {
-    /// Without the end of the object: `offset` is to follow.
+    /// Without the end of the object, because `offset` follows.
     private(set) var utf8: [UInt8] = []
     private var source: TopicPartition?
 

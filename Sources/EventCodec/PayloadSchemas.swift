@@ -2,7 +2,7 @@ import JSON
 public import JSONSchema
 public import Vocabulary
 
-/// A schema from outside, and its name in violations.
+/// A schema of the operator or the registry, with its name in violations.
 public struct NamedSchema: Sendable {
     /// The part before the `#` in a violation's keyword location.
     public let name: String
@@ -13,10 +13,10 @@ public struct NamedSchema: Sendable {
         self.schema = schema
     }
 
-    /// Adds to a report what is wrong with a value; nothing when it keeps to the schema.
+    /// Adds a value's violations to a report; none if the value is valid.
     ///
-    /// A name that stands twice is wrong under every schema: what `if` and `properties` say of one
-    /// of the values is not said of the one that the app takes.
+    /// A repeated name violates every schema: `if` and `properties` check only one of the values,
+    /// and the app may use the other.
     func addFindings(
         of node: JSONNode,
         in document: JSONDocument,
@@ -30,10 +30,10 @@ public struct NamedSchema: Sendable {
     }
 }
 
-/// The operator's own schemas for payloads, bound to source topics and bundle IDs.
+/// The operator's payload schemas, bound to source topics and bundle IDs.
 ///
-/// A payload must keep to the schema of its source topic and to that of its bundle ID, where there
-/// are such.
+/// A payload must satisfy both the schema of its source topic and that of its bundle ID, if there
+/// are such schemas.
 public struct PayloadSchemas: Sendable {
     private let byTopic: [KafkaTopic: NamedSchema]
     private let byBundleID: [String: NamedSchema]
@@ -41,7 +41,7 @@ public struct PayloadSchemas: Sendable {
     private let byPrefix: [(prefix: String, schema: NamedSchema)]
     private let bundleID: @Sendable (APNsTopic, PushType) -> String
 
-    /// No schema for anything.
+    /// No schemas.
     public static var none: PayloadSchemas {
         PayloadSchemas(topics: [:], bundleIDs: [:]) { topic, _ in topic.name }
     }
@@ -50,9 +50,9 @@ public struct PayloadSchemas: Sendable {
     ///
     /// - Parameters:
     ///   - topics: The schemas of source topics.
-    ///   - bundleIDs: The schemas of bundle IDs, or of prefixes with `*` at the end; an exact
-    ///     bundle ID beats a prefix, a longer prefix beats a shorter one.
-    ///   - bundleID: The bundle ID in an APNs topic, for the events that name no bundle ID.
+    ///   - bundleIDs: The schemas of bundle IDs, or of prefixes followed by `*`; an exact bundle ID
+    ///     takes precedence over a prefix, and a longer prefix over a shorter one.
+    ///   - bundleID: Extracts the bundle ID from an APNs topic, for events without a bundle ID.
     public init(
         topics: [KafkaTopic: NamedSchema],
         bundleIDs: [String: NamedSchema],
@@ -71,7 +71,7 @@ public struct PayloadSchemas: Sendable {
         byTopic.isEmpty ? nil : byTopic[topic]
     }
 
-    /// The schema of the app that an event is for.
+    /// The schema of the event's app.
     func schema(of event: Event) -> NamedSchema? {
         guard !byBundleID.isEmpty || !byPrefix.isEmpty else { return nil }
         let name =
@@ -86,15 +86,15 @@ public struct PayloadSchemas: Sendable {
     }
 }
 
-/// What is known about a schema that a record names.
+/// The Schema Registry's answer for a schema that a record names.
 public enum RegisteredSchema: Sendable {
     case usable(Schema)
     /// The registry does not have it.
     case unknown
-    /// It cannot be enforced, with the cause.
+    /// It cannot be enforced, for this reason.
     case unusable(String)
 
-    /// About how much memory it takes: that of what can be enforced.
+    /// Roughly the memory it takes, in bytes; zero unless it is usable.
     public var byteCount: Int {
         if case .usable(let schema) = self { schema.byteCount } else { 0 }
     }

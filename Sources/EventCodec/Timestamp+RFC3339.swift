@@ -2,19 +2,19 @@ import JSONSchema
 public import Vocabulary
 
 extension Timestamp {
-    /// Reads a date-time of RFC 3339, 5.6, cut to milliseconds; as strict as `RFC3339` is.
+    /// Parses a date-time of RFC 3339, 5.6, truncated to milliseconds; as strict as `RFC3339`.
     public init?(rfc3339 text: ArraySlice<UInt8>) {
         guard let milliseconds = RFC3339.milliseconds(of: text) else { return nil }
         self.init(milliseconds: milliseconds)
     }
 
-    /// Appends `rfc3339`.
+    /// Appends the text of `rfc3339`.
     public func appendRFC3339(to text: inout [UInt8]) {
         let bytes = rfc3339
         for index in bytes.indices { text.append(bytes[index]) }
     }
 
-    /// `2026-01-31T23:59:59.999Z`; years outside 0 to 9999 are cut to that range.
+    /// `2026-01-31T23:59:59.999Z`; years outside 0 to 9999 are clamped.
     var rfc3339: InlineArray<24, UInt8> {
         let (seconds, millisecond) = secondsAndMilliseconds
         let (days, second) = seconds.quotientAndRemainder(floor: 86_400)
@@ -36,7 +36,8 @@ extension Timestamp {
         return text
     }
 
-    /// Of the text: since 1970, and 0 to 999.
+    /// The seconds since 1970, and the milliseconds within the second (0 to 999), clamped to that
+    /// range.
     fileprivate var secondsAndMilliseconds: (seconds: Int64, milliseconds: Int64) {
         min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
             .quotientAndRemainder(floor: 1000)
@@ -56,7 +57,7 @@ extension Timestamp {
     }
 }
 
-/// Timestamps' text for who writes many: most are of the same second as the one before.
+/// Formats many timestamps: most have the same second as the one before.
 struct TimestampText: Sendable {
     /// The text of the last timestamp.
     private(set) var utf8 = Timestamp(milliseconds: 0).rfc3339
@@ -74,7 +75,7 @@ struct TimestampText: Sendable {
 }
 
 extension InlineArray<24, UInt8> {
-    /// Two digits: by a constant, the compiler divides without a division.
+    /// Writes two digits; dividing by a constant compiles to a multiplication.
     fileprivate mutating func setDigits(at index: Int, _ value: Int64) {
         self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10)
         self[index + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
@@ -87,7 +88,7 @@ extension InlineArray<24, UInt8> {
 }
 
 extension Int64 {
-    /// By a positive divisor; the remainder is not negative.
+    /// Floor division by a positive divisor; the remainder is not negative.
     fileprivate func quotientAndRemainder(floor divisor: Int64) -> (Int64, Int64) {
         let remainder = (self % divisor + divisor) % divisor
         return ((self - remainder) / divisor, remainder)

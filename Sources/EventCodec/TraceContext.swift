@@ -1,28 +1,28 @@
 public import Vocabulary
 
-/// The `traceparent` and `tracestate` of an event, for its outcome.
+/// An event's `traceparent` and `tracestate`, for its outcome.
 ///
-/// W3C Trace Context, level 2, sections 3.2 and 3.3. What the specification has a participant
-/// ignore is not passed on: a trace that begins nowhere helps nobody, and a tracestate means
-/// nothing next to another traceparent. The bytes that are passed on are those that came.
+/// W3C Trace Context, level 2, sections 3.2 and 3.3. Invalid values, which the specification says
+/// to ignore, are not passed on: a trace without a valid parent helps nobody, and a tracestate
+/// belongs to its own traceparent. Valid values are passed on unchanged.
 public struct TraceContext: Hashable, Sendable {
-    /// `traceparent`, and `tracestate` where there is one; names in lower case.
+    /// `traceparent`, and `tracestate` if there is one; the names are in lower case.
     public let headers: [RecordHeader]
 
-    /// Reads the trace context among headers of any kind, whose names may be in any case.
+    /// Finds the trace context in a record's headers, whose names may be in any case.
     ///
-    /// Nil when there is no traceparent, more than one, or one that is not valid.
+    /// Nil if there is no traceparent, more than one, or an invalid one.
     public init?(_ candidates: [RecordHeader]) {
         guard !candidates.isEmpty else { return nil }
         var parent: [UInt8]?
         var state: [UInt8]?
         for header in candidates {
             if header.isNamed(Self.parentName) {
-                // Nobody knows which of two is meant.
+                // With two of them, it is unclear which is meant.
                 guard parent == nil, let value = header.value else { return nil }
                 parent = value
             } else if header.isNamed(Self.stateName), let value = header.value {
-                // Where it is: there may be thousands, each a copy of all before.
+                // Appended in place: there may be thousands, and each would copy all before.
                 if state != nil { state?.append(UInt8(ascii: ",")) }
                 if state == nil { state = value } else { state?.append(contentsOf: value) }
             }
@@ -45,7 +45,7 @@ enum TraceParent {
     private static let traceID = 3..<35
     private static let parentID = 36..<52
 
-    /// A later version may be longer, and is read by the rules of this one (section 3.2.4).
+    /// A later version may be longer; its first part follows these rules (section 3.2.4).
     static func isValid(_ text: Span<UInt8>) -> Bool {
         guard text.count >= byteCount, text.count <= maxByteCount else { return false }
         for index in 0..<byteCount {
@@ -64,10 +64,10 @@ enum TraceParent {
         return !isZero(text.extracting(traceID)) && !isZero(text.extracting(parentID))
     }
 
-    /// Of a version that is not written yet; what is longer is not an identifier of a trace.
+    /// Generous for later versions; anything longer is not a trace identifier.
     private static let maxByteCount = 512
 
-    /// Upper case is not valid (section 3.2.1).
+    /// Upper case is invalid (section 3.2.1).
     private static func isDigit(_ byte: UInt8) -> Bool {
         byte.isHexDigit && !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte)
     }
@@ -77,7 +77,7 @@ enum TraceParent {
     }
 }
 
-/// `tracestate`: at most 32 members `key=value`, of any vendors (section 3.3.1).
+/// `tracestate`: at most 32 members `key=value`, each of one vendor (section 3.3.1).
 enum TraceState {
     private static let maxMembers = 32
     private static let maxKeyByteCount = 256
@@ -118,7 +118,7 @@ enum TraceState {
             || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    /// Printable ASCII without comma and equals sign.
+    /// Printable ASCII, except comma and equals sign.
     private static func isValue(_ value: ArraySlice<UInt8>) -> Bool {
         !value.isEmpty && value.count <= maxValueByteCount
             && value.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "=") }
@@ -126,7 +126,7 @@ enum TraceState {
 }
 
 extension RecordHeader {
-    /// `name` is in lower case.
+    /// `name` must be in lower case.
     fileprivate func isNamed(_ name: String) -> Bool {
         self.name.utf8.count == name.utf8.count && self.name.lowercased() == name
     }

@@ -2,7 +2,7 @@ public import JSONSchema
 public import Vocabulary
 
 extension Violation {
-    /// What a schema found, as an outcome reports it.
+    /// Converts a schema's finding to a violation in an outcome.
     public init(_ finding: SchemaFinding) {
         self.init(
             instanceLocation: finding.instanceLocation,

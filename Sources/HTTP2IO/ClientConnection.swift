@@ -198,7 +198,7 @@ public final class ClientConnection {
         state.shutdown()
     }
 
-    /// Closes at once; open streams fail, and `closed` carries the reason.
+    /// Closes at once; open streams fail, and `closed` reports the reason.
     public func close(_ reason: ConnectionFailure = .closedHere) {
         state.finish(reason)
     }

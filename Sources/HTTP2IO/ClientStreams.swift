@@ -118,7 +118,8 @@ struct ClientStreams {
 
     /// The response violates RFC 9113, 8.1; the stream is about to be reset.
     mutating func messageWasMalformed(_ slot: Int) {
-        // If the final header block is incomplete, only its `content-length` can be wrong.
+        // All fields of the final header block were accepted, so only its `content-length` can be
+        // wrong.
         let isLength = table[slot].response.status >= 200 && !table[slot].hasAllFields
         table[slot].flaw = isLength ? .badLength : .badSequence
     }
@@ -126,7 +127,8 @@ struct ClientStreams {
     /// RST_STREAM was sent.
     mutating func resetSent(_ slot: Int, errorCode: HTTP2ErrorCode) {
         guard table[slot].phase == .waiting, table[slot].flaw == nil else { return }
-        // nghttp2 reports every cause beforehand, except a body of the wrong length.
+        // nghttp2 reports every cause beforehand, except a misplaced body or one of the wrong
+        // length.
         let isOfBody = errorCode == .protocolError
         table[slot].flaw =
             isOfBody ? table[slot].hasAllFields ? .badLength : .badSequence : .other(errorCode)
@@ -551,7 +553,7 @@ public struct OutgoingBody {
     }
 }
 
-/// A value at a fixed address, for C callbacks to note facts in.
+/// A value at a fixed address, in which C callbacks can record facts.
 @safe public struct Pinned<Value: ~Copyable>: ~Copyable {
     public let pointer: UnsafeMutablePointer<Value>
 

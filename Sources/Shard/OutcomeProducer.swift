@@ -28,19 +28,22 @@ package struct OutcomeProducer: ~Copyable {
     private var hasMore = false
     private var events: [ProducerEvent] = []
     private var records: OutcomeRecords
-    /// What the producer's full queue did not take; tried again when reports have made room.
+    /// Records that the producer's full queue did not accept; retried once there is room.
     private var refused: [OutgoingRecord] = []
-    /// Of producers that fail as soon as they are made.
+    /// For producers that fail right after their creation.
     private var backoff = ProducerBackoff()
     /// Nil: outcomes are written without transactions.
     private let worker: TransactionWorker?
     private let workerWakeup: Wakeup
-    /// Kafka has refused records of the transaction, whose numbers it now misses: librdkafka 2.0.2
-    /// continues behind them, and what it sends next is refused until it times out.
+    /// Whether Kafka rejected records of the transaction, which leaves a gap in the sequence
+    /// numbers.
+    ///
+    /// librdkafka 2.0.2 continues after the gap, and its next records are rejected until they time
+    /// out.
     private var isGapped = false
-    /// For the line with which the process ends.
+    /// For the message with which the process ends.
     private var lastTransactionError: KafkaError?
-    /// Why the process has to end.
+    /// Why the process must end.
     package private(set) var failure: ServiceError?
 
     /// - Parameters:

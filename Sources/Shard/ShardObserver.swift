@@ -29,11 +29,11 @@ package struct ShardObserver {
     private let credentials: [String]
     private let routes: [Route]
     private let topics: OutcomeTopics
-    /// Nil: the log does not distinguish devices.
+    /// Nil: the log does not identify devices.
     private let fingerprintKey: FingerprintKey?
     private var faults = CurrentFaults()
     private var clockSkew = ClockSkew()
-    /// By the credential's place, and a last one for events that have none.
+    /// By credential index, with a last entry for events without a credential.
     private var givenUp: [GivenUpShare]
     /// As last reported.
     private var blownFuses: Set<Route> = []

@@ -41,8 +41,7 @@ package struct ShardCounts: Hashable, Sendable {
     package internal(set) var terminal = 0
     /// Events that continued to a retry topic.
     package internal(set) var deferred = 0
-    /// Events taken and handed back without an outcome: the partition's next owner reads them
-    /// again.
+    /// Events taken and released without an outcome; the partition's next owner reads them again.
     package internal(set) var handedBack = 0
 
     package init(consumed: Int = 0, terminal: Int = 0, deferred: Int = 0, handedBack: Int = 0) {

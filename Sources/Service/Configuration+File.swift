@@ -6,10 +6,10 @@ package import Vocabulary
 import YAML
 
 extension Configuration {
-    /// Reads a configuration file, and looks at the files that it names.
+    /// Reads a configuration file, and checks the files that it names.
     ///
-    /// - Throws: `ServiceError` with every problem there is, a line each; with them what
-    ///   `checkCredentials` would find, as far as it can be seen without them.
+    /// - Throws: `ServiceError` with every problem, one per line, including those of
+    ///   `checkCredentials` as far as they can be found.
     package init(file: String, environment: [String: String]) throws(ServiceError) {
         let bytes = try Self.bytes(of: file)
         let read: (Configuration, problems: [ConfigurationProblem])
@@ -20,7 +20,7 @@ extension Configuration {
         }
         var configuration = read.0
         let problems = read.problems
-        // A key that is wrong already says nothing about a file.
+        // If a key itself is invalid, problems of its file are meaningless.
         let wrong = Set(problems.map(\.path))
         let missing = (configuration.takePropertyFiles() + configuration.preflight())
             .filter { !wrong.contains($0.path) }
@@ -41,19 +41,20 @@ extension Configuration {
         do throws(FileError) {
             return try BoundedFile.read(file, limit: YAMLDocument.maxByteCount)
         } catch .empty {
-            // No keys: the required ones are reported.
+            // An empty file has no keys; the missing required ones are reported later.
             return []
         } catch {
             throw ServiceError(text: "--config: \(file.quoted) \(error); check the path")
         }
     }
 
-    /// Reads every key, and tries what can be tried without a network; every problem is reported
-    /// once.
+    /// Reads the files of every key, and checks everything possible without a network.
     ///
-    /// - Parameter now: When certificates have to be valid; nil: it does not matter.
-    /// - Returns: What will be a problem soon.
-    /// - Throws: Every problem, a line each.
+    /// Every problem is reported once.
+    ///
+    /// - Parameter now: The time at which certificates must be valid; nil: it is not checked.
+    /// - Returns: Warnings about future problems.
+    /// - Throws: Every problem, one per line.
     @discardableResult
     package func checkCredentials(validAt now: Timestamp? = nil) throws(ServiceError) -> [String] {
         let startUp = StartUp(configuration: self)
@@ -71,21 +72,21 @@ extension Configuration {
         return warnings
     }
 
-    /// The same, with certificates that have to be valid now; the files that others may read are
-    /// among the warnings.
+    /// Does the same, requires certificates to be valid now, and warns about files that others can
+    /// read.
     package func checkCredentialsNow() throws(ServiceError) -> [String] {
         try checkCredentials(validAt: SystemClock.wallClock) + exposedSecrets()
     }
 
-    /// Looks into the files of the credentials, of `apns`, of `admin` and of `log`, and at the time of
-    /// Kafka's certificates.
+    /// Checks the contents of the files of credentials, `apns`, `admin` and `log`, and the validity
+    /// of Kafka's certificates.
     ///
     /// - Parameters:
-    ///   - blamed: The keys that are already reported. A credential's keys decide what its files
-    ///     have to be, so none of them is read when a key of it is among these.
-    ///   - now: When certificates have to be valid; nil: it does not matter.
-    ///   - warnings: Grows by what will be a problem soon.
-    /// - Returns: What is wrong there, a line each.
+    ///   - blamed: The keys whose problems are already reported. A credential's keys determine what
+    ///     its files must contain, so none of its files is read if one of its keys is in this set.
+    ///   - now: The time at which certificates must be valid; nil: it is not checked.
+    ///   - warnings: Receives warnings about future problems.
+    /// - Returns: The problems, one per line.
     private func contentProblems(
         besides blamed: Set<String>,
         validAt now: Timestamp?,

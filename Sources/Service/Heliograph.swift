@@ -12,20 +12,20 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// The service: what `heliograph run` runs, and what the demo embeds.
+/// The service, as run by `heliograph run` and embedded in the demo.
 package struct Heliograph: Sendable {
-    /// The version of a release, or `0.0.0-dev`; see `Package.swift`.
-    // SAFETY: the text ends with a NUL, and stays.
+    /// The version of the release, or `0.0.0-dev`; see `Package.swift`.
+    // SAFETY: the text ends with a NUL, and is never freed.
     package static let version = unsafe String(cString: hg_version())
 
     private let configuration: Configuration
     private let configurationLoadedAt = SystemClock.wallClock
-    /// Of the first that expires, as the clients read it at the start; nil: there is none.
+    /// When the first of Kafka's certificates expires, as read at the start; nil: there are none.
     private let kafkaCertificateExpiry: Timestamp?
     private let log: Log
     private let logSink: LogSink
 
-    /// - Parameter configuration: Read just now.
+    /// - Parameter configuration: The configuration, freshly read.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
         kafkaCertificateExpiry = configuration.kafka.certificates().map(\.notAfter).min()
@@ -33,22 +33,22 @@ package struct Heliograph: Sendable {
         log = Log(from: configuration.log.level, sink: logSink)
     }
 
-    /// Catches SIGTERM, SIGINT and SIGHUP; `run` does what they ask for.
+    /// Catches SIGTERM, SIGINT and SIGHUP, which `run` then handles.
     ///
-    /// For the first thing that a process does: what comes before `run` is kept for it, also in a
-    /// container, where the kernel drops a signal that the first process does not catch.
+    /// Call it first in a process: earlier signals are kept for `run`. In a container, the kernel
+    /// drops signals that the first process does not catch.
     package static func catchSignals() {
         _ = ProcessSignals.catching(ProcessSignal.allCases)
     }
 
-    /// Runs until SIGTERM or SIGINT comes, or the task is cancelled, and everything has drained.
+    /// Runs until SIGTERM, SIGINT or the task's cancellation, and until everything has drained.
     ///
     /// - Parameters:
-    ///   - handlingSignals: Whether this run does what signals ask for; see `SignalRule`.
-    ///   - onListening: Called with the admin port once it is open.
-    /// - Returns: What was done, once everything is committed that could be.
-    /// - Throws: `ServiceError` when the service cannot start or continue; `RestartWanted` when
-    ///   it has drained to be started again.
+    ///   - handlingSignals: Whether this run handles signals; see `SignalRule`.
+    ///   - onListening: Called with the admin port's number once it is open.
+    /// - Returns: The final counts, after everything that can be committed is committed.
+    /// - Throws: `ServiceError` if the service cannot start or continue; `RestartWanted` if it has
+    ///   drained in order to be restarted.
     package func run(
         handlingSignals: Bool = true,
         onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }
@@ -91,9 +91,9 @@ package struct Heliograph: Sendable {
 
     private static let nothingTaken = "shutdown requested during startup; no records were consumed"
 
-    /// In the order of their start.
+    /// The parts of the process, in order of their start.
     ///
-    /// The shards are the first to end: they drain while the admin port still answers.
+    /// The shards end first: they drain while the admin port still answers.
     private func parts(
         _ shards: ShardGroup,
         _ files: WatchedByService,
@@ -120,7 +120,7 @@ package struct Heliograph: Sendable {
         return parts
     }
 
-    /// Returns when a signal asks for the drain.
+    /// Handles signals; returns when one requests the drain.
     private func obey(
         _ signals: ProcessSignals,
         _ shards: ShardGroup,
@@ -144,7 +144,7 @@ package struct Heliograph: Sendable {
         precondition(Task.isCancelled, "the signals of a process have one reader")
     }
 
-    /// Writes the summaries of repeated lines in time, also when nothing else is logged.
+    /// Writes the summaries of repeated log lines on time, even if nothing else is logged.
     private func summarizeLog() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
@@ -152,7 +152,7 @@ package struct Heliograph: Sendable {
         }
     }
 
-    /// Reads keys and schemas, and makes the shards; waits for nobody.
+    /// Reads keys and schemas, and makes the shards; does not wait for other systems.
     private func start(_ schemaMetrics: SchemaMetrics) throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
         try configuration.checkCredentials()
@@ -177,7 +177,7 @@ package struct Heliograph: Sendable {
         )
     }
 
-    /// Nil when nothing is suppressed, or there is no topic to read.
+    /// Nil if suppression is off, or if there is no topic to read.
     private func tokenStatusReader(_ settings: ShardSettings) throws -> TokenStatusReader? {
         guard configuration.tokens.suppressUnregistered, let topic = settings.topics.tokenStatus
         else { return nil }
@@ -252,7 +252,7 @@ package struct Heliograph: Sendable {
     }
 }
 
-/// The files that neither shards nor credentials watch.
+/// The files that neither the shards nor the credentials watch.
 private struct WatchedByService: Sendable {
     let admin: AdminSecrets
     let kafka: KafkaFiles

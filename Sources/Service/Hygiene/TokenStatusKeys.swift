@@ -1,39 +1,40 @@
 import Delivery
 import Vocabulary
 
-/// Combines what the token-status topic says about one device under several keys.
+/// Merges the records about one device that have different keys in the token-status topic.
 ///
-/// A key holds the token in lower case now, and as the event wrote it in version 0.1. Compaction, and
-/// the order in a partition, go by the key's bytes, so of two spellings only the records' times say
-/// which is newer, and a tombstone under one spelling leaves the word under the other in the topic.
+/// A key contains the token in lower case now; in version 0.1 it was spelled as in the event.
+/// Compaction and partition order apply to the key's bytes. So for two spellings only the records'
+/// times show which is newer, and a tombstone for one spelling leaves the other's status in the
+/// topic.
 ///
-/// Only devices with a key in another spelling are remembered. The first reading of the topic finds
-/// them; if there are any, a second one compares.
+/// Only devices with a differently spelled key are remembered. The first reading of the topic finds
+/// them; if there are any, a second reading compares their records.
 package struct TokenStatusKeys {
     private enum Reading { case finding, comparing, following }
 
     private struct Device {
         var newest: (key: [UInt8], time: Timestamp, isCleared: Bool)?
-        /// Those whose last record is not a tombstone.
+        /// The keys whose last record is not a tombstone.
         var keysWithWord: Set<[UInt8]> = []
     }
 
-    /// Some 300 bytes each.
+    /// Each takes about 300 bytes.
     package static let maxDevices = 100_000
 
     private var reading = Reading.finding
     private var devices: [KeyedHash: Device] = [:]
     private let maxDevices: Int
-    /// Devices that there was no room for.
+    /// The number of devices that were not remembered for lack of room.
     package private(set) var passedOver = 0
-    /// Keys whose word a tombstone under another key takes back.
+    /// Keys whose status is withdrawn by a tombstone for another key.
     private var outdated: [[UInt8]] = []
 
     package init(maxDevices: Int = Self.maxDevices) {
         self.maxDevices = maxDevices
     }
 
-    /// Whether the record is the newest word on its device, as far as the topic is read.
+    /// Whether the record is the newest about its device, as far as the topic has been read.
     package mutating func isNewest(_ record: TokenStatusRecord) -> Bool {
         guard var device = devices[record.device] ?? newDevice(record) else { return true }
         defer { devices[record.device] = device }
@@ -54,9 +55,9 @@ package struct TokenStatusKeys {
         return true
     }
 
-    /// The topic is read to its end.
+    /// The topic was read to its end.
     ///
-    /// - Returns: whether it is to be read once more, from its beginning.
+    /// - Returns: whether to read it again from its beginning.
     package mutating func reachedEnd() -> Bool {
         switch reading {
         case .finding:
@@ -73,20 +74,20 @@ package struct TokenStatusKeys {
         }
     }
 
-    /// The keys that want a tombstone.
+    /// The keys that need a tombstone.
     package mutating func takeOutdated() -> [[UInt8]] {
         defer { outdated = [] }
         return outdated
     }
 
-    /// nil: the record says nothing of another spelling, or there is no room.
+    /// Nil if the record's key is canonical, or if there is no room.
     private mutating func newDevice(_ record: TokenStatusRecord) -> Device? {
         guard record.key != record.canonicalKey else { return nil }
         guard devices.count < maxDevices else {
             passedOver += 1
             return nil
         }
-        // Whether there is a word in lower case, nobody knows any more.
+        // While following, it is unknown whether there is a status in lower case: assume there is.
         return Device(keysWithWord: reading == .following ? [record.canonicalKey] : [])
     }
 

@@ -7,12 +7,13 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// Reads the compacted token-status topic from its beginning into the list of dead tokens, and
-/// follows it from then on, so that members learn from each other and from their former selves.
+/// Reads the compacted token-status topic into the list of dead tokens, and follows it.
 ///
-/// It has a thread of its own. The shards wait until it has read to the end, at most `patience`:
-/// an unreadable topic costs a request for each dead token, waiting for it would cost every
-/// notification.
+/// Members thus learn from each other, and from earlier runs.
+///
+/// It has a thread of its own. The shards wait for it to reach the end of the topic, but at most
+/// `patience`: an unreadable topic costs one request per dead token, while waiting for it would
+/// delay every notification.
 final class TokenStatusReader: Sendable {
     private enum LoopID {
         static let stop: UInt64 = 1
@@ -21,9 +22,9 @@ final class TokenStatusReader: Sendable {
 
     private struct Stopped: Error {}
 
-    /// How long the shards wait for the end of the topic.
+    /// How long the shards wait for the topic to be read.
     private static let patience = Duration.seconds(60)
-    /// Between two tries when the topic cannot be read.
+    /// The wait before reading again if the topic cannot be read.
     private static let retryDelay = Duration.seconds(10)
     private static let progressInterval = Duration.seconds(5)
     private static let batch = 10_000
@@ -60,10 +61,10 @@ final class TokenStatusReader: Sendable {
 
     var isLoading: Bool { !hasLoaded.load(ordering: .acquiring) }
 
-    /// What keeps it from reading.
+    /// The error that has prevented reading for several seconds; nil: none.
     var trouble: String? { latestTrouble.withLock { $0 } }
 
-    /// Returns when the topic was read to its end, or when that took too long.
+    /// Returns once the topic was read to its end, or after `patience`.
     func waitUntilLoaded() async {
         for await _ in loading {}
     }
@@ -76,14 +77,15 @@ final class TokenStatusReader: Sendable {
     /// Reads until it is stopped; blocks its thread.
     func run() {
         let patienceEnds = SystemClock.now + Self.patience
-        // From the beginning again, tokens that live would be dead until their tombstones come.
+        // Restarting at the beginning would treat living tokens as dead until their tombstones are
+        // read.
         var next: [TopicPartition: Offset] = [:]
         var keys = TokenStatusKeys()
         defer { endLoading() }
         while !isStopped.load(ordering: .acquiring) {
             do {
                 try follow(from: &next, &keys, patienceEnds: patienceEnds)
-                // Once more, to compare what is said of one device under several keys.
+                // Read again, to compare records about one device with different keys.
                 next = [:]
             } catch is Stopped {
                 return
@@ -103,7 +105,7 @@ final class TokenStatusReader: Sendable {
         }
     }
 
-    /// Reads on from `next`, and keeps it up to date; returns when the topic is to be read once more.
+    /// Reads on from `next` and updates it; returns when the topic must be read again.
     private func follow(
         from next: inout [TopicPartition: Offset],
         _ keys: inout TokenStatusKeys,
@@ -209,7 +211,7 @@ final class TokenStatusReader: Sendable {
         }
     }
 
-    /// Withdraws the status under another spelling of a token that works again.
+    /// Deletes the status of a working token under other spellings of its key.
     private func write(_ outdated: [[UInt8]], _ tombstones: inout TombstoneWriter) {
         do {
             try tombstones.write(outdated)
@@ -226,7 +228,7 @@ final class TokenStatusReader: Sendable {
         loadingEnds.finish()
     }
 
-    /// Until the time has passed or the reader is stopped.
+    /// Waits for the duration, or until the reader is stopped.
     private func wait(_ duration: Duration) throws {
         let loop = try EventLoop()
         try loop.register(stopWakeup.fileDescriptor, id: LoopID.stop, interest: .read)

@@ -4,38 +4,37 @@ import EventCodec
 import JSON
 package import Vocabulary
 
-/// A record of the token-status topic, see `schemas/token-status.v1.schema.json`.
+/// A record of the token-status topic; see `schemas/token-status.v1.schema.json`.
 package struct TokenStatusRecord: Hashable, Sendable {
     package enum Word: Hashable, Sendable {
         /// APNs called the token dead.
         case unregistered(since: Timestamp)
-        /// The token is not dead, but there is another status, or a token that is held because APNs
-        /// is not trusted.
+        /// The token is not dead, but has another status, or is held because APNs is not trusted.
         case noted
-        /// Nothing is held against the token: a tombstone.
+        /// A tombstone: nothing is known against the token.
         case cleared
     }
 
-    /// As the topic has it.
+    /// The key as it is in the topic.
     package let key: [UInt8]
-    /// The same with the token in lower case.
+    /// The key with the token in lower case.
     package let canonicalKey: [UInt8]
     package let device: KeyedHash
     package let word: Word
-    /// When APNs said so: `observed_at`; of a tombstone, and of a value without it, the record's own
-    /// time.
+    /// When APNs said so: `observed_at`, or the record's timestamp if it is a tombstone or has
+    /// none.
     package let time: Timestamp
 
-    /// Reads the record; nil for one that is not as the schema has it.
+    /// Parses the record; nil if it violates the schema.
     ///
-    /// A 410 without a time counts from when it was observed, and so does one whose time is none:
-    /// in microseconds it would lie behind every registration to come. None is later than `now`, when
-    /// it is read, whatever clock it was written by.
+    /// A 410 without a plausible time counts from when it was observed: a time in microseconds, for
+    /// example, would be later than every future registration. No time is later than `now`, the
+    /// time of reading, regardless of the writer's clock.
     package init?(_ record: Record, hashKey: HashKey, now: Timestamp) {
         guard let key = record.key, let text = String(validating: key, as: UTF8.self) else {
             return nil
         }
-        // `<topic>|<environment>|<device_token>`; only the topic could hold a bar.
+        // `<topic>|<environment>|<device_token>`; only the topic can contain a bar.
         let parts = text.split(separator: "|", omittingEmptySubsequences: false)
         guard parts.count >= 3, let token = DeviceToken(String(parts[parts.count - 1])),
             let environment = APNsEnvironment(rawValue: String(parts[parts.count - 2]))

@@ -2,9 +2,9 @@ import KafkaIO
 import Shard
 import Vocabulary
 
-/// Writes tombstones to one topic, with a producer that is there only while there are some.
+/// Writes tombstones to one topic; has a producer only while there are some to write.
 ///
-/// Best effort: what is not written is found again at the next start.
+/// Best effort: unwritten tombstones are found again after the next start.
 struct TombstoneWriter {
     private let topic: KafkaTopic
     private let kafka: KafkaAccess
@@ -12,7 +12,7 @@ struct TombstoneWriter {
     private var waiting: [[UInt8]] = []
     private var producer: Producer?
 
-    /// `wakeup` is a non-blocking eventfd, rung when `write` is to be called again.
+    /// `wakeup` is a non-blocking eventfd, signalled when `write` must be called again.
     init(topic: KafkaTopic, kafka: KafkaAccess, wakeup: Int32) {
         self.topic = topic
         self.kafka = kafka
@@ -21,7 +21,7 @@ struct TombstoneWriter {
 
     /// Writes these keys, and continues with earlier ones.
     ///
-    /// - Throws: why one was not written; the others are given up with it.
+    /// - Throws: why a key could not be written; the remaining ones are then dropped.
     mutating func write(_ keys: [[UInt8]]) throws(KafkaError) {
         waiting += keys
         guard !waiting.isEmpty || producer != nil else { return }

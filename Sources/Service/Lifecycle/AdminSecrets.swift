@@ -7,10 +7,10 @@ import Synchronization
 import SystemIO
 import Telemetry
 
-/// The admin port's tokens and its certificate, as their files have them.
+/// The admin port's tokens and certificate, as defined by their files.
 ///
-/// A thread of its own watches the files; see `ContentWatch`. What cannot be used is reported, and
-/// what was in use stays.
+/// A thread of its own watches the files; see `ContentWatch`. Unusable contents are reported, and
+/// the old ones stay in use.
 final class AdminSecrets: Sendable {
     private struct State {
         var tokens: AdminTokens?
@@ -31,7 +31,7 @@ final class AdminSecrets: Sendable {
     /// Reads the files for the first time.
     init(_ admin: Configuration.Admin, log: Log) throws(ServiceError) {
         self.admin = admin
-        // What operators do with files, which is looked at once a second.
+        // Every line, because operators cause them, and files are checked only once a second.
         self.log = log.everyLine
         let watches = Watches(
             tokens: ContentWatch(inUse: admin.tokenFiles),
@@ -48,20 +48,20 @@ final class AdminSecrets: Sendable {
         } catch {
             throw ServiceError(text: "cannot watch the files of admin: \(error)")
         }
-        // What variables hold stays.
+        // Environment variables do not change, so there is nothing to watch.
         guard !admin.bearerToken.isVariable || admin.certificateFile != nil else { return }
         thread.start(named: "admin secrets", watches) { [weak self] watches, isAsked in
             self?.look(&watches, isAsked: isAsked)
         }
     }
 
-    /// Nil: none is requested.
+    /// Nil: no token is required.
     var tokens: AdminTokens? { inUse.withLock(\.tokens) }
 
-    /// Nil: without TLS.
+    /// Nil: no TLS.
     var identity: ServerIdentity? { inUse.withLock(\.identity) }
 
-    /// Has the files read without waiting for their time.
+    /// Checks the files now.
     func lookNow() {
         thread.lookNow()
     }
@@ -133,7 +133,7 @@ extension SecretSource? {
     }
 }
 
-/// What some keys of `admin` lead to at one moment, in their order.
+/// The values of several `admin` keys at one time, in order.
 struct AdminFiles: Equatable, Sendable {
     struct Reading: Equatable, Sendable {
         let name: String
@@ -153,7 +153,7 @@ struct AdminFiles: Equatable, Sendable {
         }
     }
 
-    /// Nil when the key is not set.
+    /// The value; nil if the key is not set.
     fileprivate func bytes(_ name: String) throws(ServiceError) -> [UInt8]? {
         guard let reading = readings.first(where: { $0.name == name }) else { return nil }
         do throws(FileError) {
@@ -163,7 +163,7 @@ struct AdminFiles: Equatable, Sendable {
         }
     }
 
-    /// `predicate` completes a sentence about what the key leads to.
+    /// `predicate` completes a sentence about the source of the key's value.
     fileprivate func problem(_ name: String, _ predicate: String) -> ServiceError {
         let source = readings.first { $0.name == name }?.source
         let key = source?.key(name) ?? "\(name)_file"
@@ -180,10 +180,10 @@ extension Configuration.Admin {
         ])
     }
 
-    /// The tokens; nil where none is requested.
+    /// The tokens; nil if none is required.
     func readTokens() throws(ServiceError) -> AdminTokens? { try tokens(in: tokenFiles) }
 
-    /// The certificate with its key; nil where there is none.
+    /// The certificate with its key; nil if there is none.
     func readIdentity() throws(ServiceError) -> ServerIdentity? { try identity(in: identityFiles) }
 
     fileprivate func tokens(in files: AdminFiles) throws(ServiceError) -> AdminTokens? {

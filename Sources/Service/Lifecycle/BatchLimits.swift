@@ -1,26 +1,26 @@
 package import KafkaIO
 package import Vocabulary
 
-/// How many bytes the topics take in a batch (`max.message.bytes`), as far as Kafka says.
+/// The topics' batch size limits (`max.message.bytes`), as far as Kafka reports them.
 ///
-/// A shard writes all topics by one producer, whose batches have one limit: the smallest of them. That
-/// costs nothing: a batch of the usual size is an eighth of Kafka's default.
+/// A shard writes all topics with one producer, which has one limit for batches: the smallest of
+/// theirs. That costs nothing, because a usual batch is an eighth of Kafka's default limit.
 package struct BatchLimits: Sendable {
-    /// The smallest of the topics that are written; nil: of none it is known.
+    /// The smallest limit of the written topics; nil: none is known.
     package private(set) var smallest: (topic: KafkaTopic, bytes: Int)?
-    /// Why one of them is unknown.
+    /// Why the limit of one of them is unknown.
     package private(set) var unknown: (topic: KafkaTopic, cause: KafkaError)?
     /// The largest limit of a source.
     package private(set) var ofSources = 0
-    /// Topics that keep whole events and take less than a source.
+    /// Topics that keep whole events but accept less than a source does.
     package private(set) var tooSmall: [(topic: KafkaTopic, bytes: Int)] = []
 
     /// - Parameters:
     ///   - answers: Kafka's answers.
-    ///   - written: the topics that are written.
-    ///   - keepingEvents: those of them that take whole events.
+    ///   - written: the topics to write.
+    ///   - keepingEvents: those that take whole events.
     ///   - sources: the topics that are only read.
-    ///   - otherwise: why it did not answer for the rest.
+    ///   - otherwise: why Kafka did not answer for the other topics.
     package init(
         _ answers: [KafkaTopic: Result<Int, KafkaError>],
         written: [KafkaTopic],

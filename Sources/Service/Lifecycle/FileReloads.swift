@@ -1,16 +1,16 @@
 import Synchronization
 import Telemetry
 
-/// What came of the changes of some watched files, for the metrics and the warnings.
+/// The results of changes of watched files, for metrics and warnings.
 final class FileReloads: Sendable {
-    /// Written by the thread that watches the files.
+    /// Updated by the thread that watches the files.
     let counts = CounterTable<CallResult>()
     private let problems = Mutex<[String: String]>([:])
 
-    /// What is wrong with the files whose last change could not be used.
+    /// The problems of files whose last change could not be adopted.
     var troubles: [String] { problems.withLock { $0.values.sorted() } }
 
-    /// - Parameter name: Of the files that are read together.
+    /// - Parameter name: The name of the files that are read together.
     func taken(_ name: String) {
         counts[.ok].add()
         problems.withLock { $0[name] = nil }

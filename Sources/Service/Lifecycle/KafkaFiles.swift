@@ -6,20 +6,20 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// Watches the files of Kafka's clients, and says when the process is to start again with them.
+/// Watches the files of Kafka's clients, and decides when to restart the process because of them.
 ///
-/// librdkafka reads certificates when it makes a client and takes no others, so another client is
-/// needed, and for that the shards have to drain. A new process does so, and the supervisor that
-/// starts it is needed in any case: see `docs/decisions/0038-kafkas-files.md`.
+/// librdkafka reads certificates only when a client is created, so new ones need new clients, and
+/// for that the shards must drain. A restart does this, and needs only the supervisor that is
+/// required anyway; see `docs/decisions/0038-kafkas-files.md`.
 final class KafkaFiles: Sendable {
-    /// What the thread remembers between two looks.
+    /// The thread's state between two checks.
     private struct Watch: Sendable {
         var content: ContentWatch<[String: Result<[UInt8], FileError>]>
-        /// Nil: what is in use is what the files hold, or they are unusable.
+        /// Nil: the files in use are current, or the current ones are unusable.
         var restartsAt: Instant?
     }
 
-    /// Processes that see the same change start again within this time, each when it likes.
+    /// Processes that see the same change restart within this time, each after a random delay.
     private static let spread = Duration.seconds(300)
 
     private let configuration: Configuration
@@ -30,10 +30,10 @@ final class KafkaFiles: Sendable {
     private let waiting: AsyncStream<Never>
     private let waitingEnds: AsyncStream<Never>.Continuation
 
-    /// Takes the files for those that the clients have read.
+    /// Assumes that the clients have read the files as they are now.
     init(_ configuration: Configuration, log: Log) throws(ServiceError) {
         self.configuration = configuration
-        // What operators do with files, which is looked at once a second.
+        // Every line, because operators cause them, and files are checked only once a second.
         self.log = log.everyLine
         (waiting, waitingEnds) = AsyncStream.makeStream()
         do throws(SystemError) {
@@ -48,15 +48,15 @@ final class KafkaFiles: Sendable {
         }
     }
 
-    /// Whether the process is to start again.
+    /// Whether the process must restart.
     var isRestartDue: Bool { isDue.load(ordering: .acquiring) }
 
-    /// Returns when it is, or when the task is cancelled.
+    /// Returns when it must, or when the task is cancelled.
     func wait() async {
         for await _ in waiting {}
     }
 
-    /// Has the files read without waiting for their time.
+    /// Checks the files now.
     func lookNow() {
         thread.lookNow()
     }
@@ -86,7 +86,7 @@ final class KafkaFiles: Sendable {
         waitingEnds.finish()
     }
 
-    /// When to start again; nil: not at all, and the log says why.
+    /// When to restart; nil: not at all, and the reason is logged.
     private func restart(
         with changed: [String: Result<[UInt8], FileError>],
         inUse: [String: Result<[UInt8], FileError>],
@@ -125,7 +125,7 @@ final class KafkaFiles: Sendable {
 package struct RestartWanted: Error {}
 
 extension Configuration {
-    /// What the files hold that Kafka's clients read, and those that hold their properties, by path.
+    /// The contents of the files that Kafka's clients read or that contain properties, by path.
     fileprivate func readKafkaFiles() -> [String: Result<[UInt8], FileError>] {
         let paths = Set(kafkaFiles.map(\.path) + kafka.propertyFiles.values)
         let contents = paths.map { path in
@@ -137,7 +137,7 @@ extension Configuration {
         return Dictionary(uniqueKeysWithValues: contents)
     }
 
-    /// What would keep a process from starting with the files as they are now.
+    /// Why a process could not start with the current files.
     fileprivate func problemsOfKafkaFiles(now: Timestamp) -> [String] {
         var next = self
         let unreadable = next.takePropertyFiles() + next.kafkaFileProblems()

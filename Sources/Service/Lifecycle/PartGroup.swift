@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Parts of a process that run side by side, and end together.
+/// Parts of a process that run concurrently and end together.
 ///
-/// - They start in the order given: each runs up to its first suspension before the next one begins.
-/// - They are cancelled in the reverse order: each after every part that started later has ended.
-/// - When a part fails or ends, the others end, too.
-/// - Nothing is left running when `run` returns.
+/// - They start in the given order: each runs to its first suspension before the next one starts.
+/// - They are cancelled in reverse order, each after all parts that started later have ended.
+/// - If a part fails or ends, the others end too.
+/// - No part is still running when `run` returns.
 package struct PartGroup: Sendable {
     package struct Part: Sendable {
         package let name: String
-        /// Whether its end is the regular one of the group, and not a failure.
+        /// Whether its end is a regular end of the group, and not a failure.
         package let mayEnd: Bool
         /// Runs until its task is cancelled.
         package let run: @Sendable () async throws -> Void
@@ -25,7 +25,7 @@ package struct PartGroup: Sendable {
         }
     }
 
-    /// A part ended without being asked to.
+    /// A part ended without being cancelled.
     package struct EndedEarly: Error, Hashable, Sendable, CustomStringConvertible {
         package let part: String
 
@@ -40,8 +40,8 @@ package struct PartGroup: Sendable {
     private let onFurtherFailure: @Sendable (_ part: String, _ error: any Error) -> Void
 
     /// - Parameters:
-    ///   - parts: In the order in which they start.
-    ///   - onFurtherFailure: Called for each failure but the first, when it happens.
+    ///   - parts: The parts, in order of their start.
+    ///   - onFurtherFailure: Called for each failure after the first.
     package init(
         _ parts: [Part],
         onFurtherFailure: @escaping @Sendable (_ part: String, _ error: any Error) -> Void
@@ -52,14 +52,14 @@ package struct PartGroup: Sendable {
 
     /// Runs the parts until one of them ends, or the surrounding task is cancelled.
     ///
-    /// After a cancellation it returns as after any other request to end. Parts that have not
+    /// After a cancellation it returns as after any other request to end; parts that have not
     /// started by then do not start.
     ///
-    /// - Throws: What the first part that failed has thrown, or `EndedEarly`.
+    /// - Throws: The error of the first part that failed, or `EndedEarly`.
     package func run() async throws {
         guard !parts.isEmpty else { return }
         let end = EndOfGroup(onFurtherFailure: onFurtherFailure)
-        // A cancelled task cancels all its children at once, and an order is needed. So the parts
+        // A cancelled task would cancel all its children at once, without an order. So the parts
         // are children of a task that is not cancelled, and that this one waits for.
         let running = Task { await Self.run(parts[...], until: end) }
         await withTaskCancellationHandler {
@@ -70,7 +70,7 @@ package struct PartGroup: Sendable {
         if let failure = end.firstFailure { throw failure }
     }
 
-    /// Each part is the child of a group of its own, inside which all later ones run.
+    /// Runs each part as a child of its own group, in which all later parts run.
     private static func run(_ parts: ArraySlice<Part>, until end: EndOfGroup) async {
         guard let part = parts.first, !end.isRequested else {
             await end.wait()
@@ -89,14 +89,14 @@ package struct PartGroup: Sendable {
             guard part.mayEnd || end.isRequested else { throw EndedEarly(part: part.name) }
             end.request()
         } catch is CancellationError where Task.isCancelled {
-            // The part's way to end when it is asked to.
+            // The part ended because it was cancelled.
         } catch {
             end.failed(part.name, error)
         }
     }
 }
 
-/// Whether the parts of a group are to end, and why.
+/// Whether the parts of a group must end, and why.
 private final class EndOfGroup: Sendable {
     private struct State {
         var isRequested = false
@@ -104,7 +104,7 @@ private final class EndOfGroup: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Ends with the request.
+    /// Finishes with the request to end.
     private let requested: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation
     private let onFurtherFailure: @Sendable (String, any Error) -> Void

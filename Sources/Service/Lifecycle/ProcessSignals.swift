@@ -4,38 +4,39 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// The process's signals, caught in one place and turned into events.
+/// Catches the process's signals in one place, and turns them into events.
 ///
-/// A handler notes the signal, and a thread of its own applies `SignalRule`. So a second SIGTERM
-/// ends the process even if every other thread is stuck: this one takes no lock that is held across
-/// a call, writes no log line, and needs no cooperative pool.
+/// A handler records the signal, and a thread of its own applies `SignalRule`. A second SIGTERM
+/// therefore ends the process even if every other thread is stuck: this thread takes no lock that
+/// is held across a call, writes no log line, and does not use the cooperative pool.
 ///
-/// Why handlers, and not sigwaitinfo(2) or signalfd(2) with the signals blocked: after an async
-/// `main` the first thread rests in libdispatch's sigsuspend(2) with an empty mask, so a signal
+/// It uses handlers instead of blocked signals with sigwaitinfo(2) or signalfd(2): after an async
+/// `main`, the first thread waits in libdispatch's sigsuspend(2) with an empty mask, so a signal
 /// that all other threads block takes its default action there.
 package final class ProcessSignals: Sendable {
     package enum Event: Hashable, Sendable {
-        /// Comes once, and nothing comes after it.
+        /// Reported once, as the last event.
         case drain(ProcessSignal)
         case reload
     }
 
     private static let shared = ProcessSignals()
-    /// Of events that wait for their reader.
+    /// The most events that may wait for their reader.
     ///
-    /// Reaching it drops the oldest, which asks for what the others ask for: a drain is the last.
+    /// At the limit, the oldest event is dropped; nothing is lost, because reloads are equal and a
+    /// drain is the last event.
     private static let eventLimit = 4
 
-    /// For the one reader of the process: a reader that is cancelled ends the stream.
+    /// For the process's only reader: cancelling a reader ends the stream.
     ///
-    /// What came before the reader is kept.
+    /// Events from before the reader started are kept.
     package let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
     private let rule = Mutex(SignalRule())
 
-    /// Catches the signals from here on; the others keep their actions.
+    /// Catches these signals from now on; others keep their actions.
     ///
-    /// - Returns: The same object every time: handlers belong to the process.
+    /// - Returns: Always the same object, because handlers belong to the process.
     package static func catching(_ signals: [ProcessSignal]) -> ProcessSignals {
         let shared = shared
         for each in signals {
@@ -48,17 +49,17 @@ package final class ProcessSignals: Sendable {
         (events, continuation) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(Self.eventLimit)
         )
-        // Made here: a signal handler must not be the first to touch it.
+        // Initialise it here, because a signal handler must not be the first to access it.
         SignalNotes.prepare()
         let thread = Thread { [self] in listen() }
         thread.stackSize = 512 << 10
         thread.start()
     }
 
-    /// Whether a signal has begun the drain.
+    /// Whether a signal has requested the drain.
     package var isDraining: Bool { rule.withLock(\.isDraining) }
 
-    /// Returns when a signal has begun the drain, or the task is cancelled.
+    /// Returns when a signal has requested the drain, or the task is cancelled.
     package func untilDrain() async {
         for await event in events {
             if case .drain = event { return }
@@ -87,24 +88,26 @@ package final class ProcessSignals: Sendable {
         }
     }
 
-    /// The launcher may have blocked them, and libdispatch blocks them in its threads and in all
-    /// that these start.
+    /// Unblocks signals in this thread.
+    ///
+    /// The process's parent may have blocked them, and libdispatch blocks them in its threads and
+    /// in all threads that these start.
     private static func unblock(_ signals: [ProcessSignal]) {
         var set = sigset_t()
-        // SAFETY: sigemptyset and sigaddset write one set, pthread_sigmask reads it.
+        // SAFETY: sigemptyset and sigaddset write one set, which pthread_sigmask reads.
         unsafe sigemptyset(&set)
         for signal in signals { unsafe sigaddset(&set, signal.number) }
         unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
     }
 }
 
-/// What a signal handler leaves for the thread: which signals came.
+/// The signals that handlers have recorded for the thread.
 ///
-/// Of one signal that comes often before the thread looks, one note is left, as the kernel does.
+/// A signal that arrives several times before the thread checks counts once, as in the kernel.
 private enum SignalNotes {
-    /// A bit for each signal, by its number.
+    /// A bit for each signal number.
     private static let pending = Atomic<UInt32>(0)
-    /// As many posts as notes, or more.
+    /// Posted at least once for each recorded signal.
     private static let semaphore = Semaphore()
 
     static func prepare() {
@@ -112,7 +115,7 @@ private enum SignalNotes {
         _ = pending.load(ordering: .relaxed)
     }
 
-    /// For a handler: sem_post is async-signal-safe (signal-safety(7)), and so is an atomic.
+    /// Called by a handler: sem_post is async-signal-safe (signal-safety(7)), and so is an atomic.
     static func add(_ number: Int32) {
         let interrupted = errno
         pending.bitwiseOr(1 << UInt32(number), ordering: .releasing)
@@ -120,9 +123,9 @@ private enum SignalNotes {
         errno = interrupted
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     ///
-    /// - Returns: The numbers of those that came since the last call; none if that one had them all.
+    /// - Returns: The signals since the last call; none if that call already returned them.
     static func next() -> Set<Int32> {
         semaphore.wait()
         let bits = pending.exchange(0, ordering: .acquiring)

@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 import Telemetry
 
-/// What the operating system says of this process (proc(5)).
+/// The operating system's numbers about this process (proc(5)).
 enum ProcessUsage {
-    /// Nil where there is no `/proc`.
+    /// Nil if there is no `/proc`.
     static func now() -> ProcessMetrics.Usage? {
         guard let status = words(of: "/proc/self/stat"),
             let bootedAt = bootSeconds,
             let descriptors = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         else { return nil }
-        // Counted from the field behind the command's name, which is the third.
+        // Counted from the third field, which follows the command's name.
         func field(_ number: Int) -> Int64 {
             status.indices.contains(number - 3) ? Int64(status[number - 3]) ?? 0 : 0
         }
@@ -20,7 +20,7 @@ enum ProcessUsage {
             cpuNanoseconds: UInt64(max(0, (field(14) + field(15)) * (1_000_000_000 / ticks))),
             residentBytes: field(24) * Int64(sysconf(Int32(_SC_PAGESIZE))),
             virtualBytes: field(23),
-            // The one that lists them is among them.
+            // Without the descriptor that lists them.
             openDescriptors: max(0, descriptors.count - 1),
             maxDescriptors: maxDescriptors,
             threads: Int(field(20)),
@@ -28,7 +28,7 @@ enum ProcessUsage {
         )
     }
 
-    /// The fields of `stat` behind the command's name, which may hold anything.
+    /// The fields of `stat` after the command's name, which may contain any character.
     private static func words(of path: String) -> [Substring]? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
             let end = text.lastIndex(of: ")")

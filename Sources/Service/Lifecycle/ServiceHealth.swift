@@ -5,7 +5,7 @@ import Shard
 import SystemIO
 import Vocabulary
 
-/// What the admin port says of the shards.
+/// The state of the shards, for the admin port.
 struct ServiceHealth: Sendable {
     private typealias Finding = AdminHTTP.Readiness.Finding
 
@@ -14,21 +14,22 @@ struct ServiceHealth: Sendable {
     let credentials: Credentials
     let tokenStatus: TokenStatusReader?
     let topicWait: TopicWait
-    /// By the part that shows their troubles.
+    /// File reloads, by the part that reports their problems.
     let reloads: KeyValuePairs<String, FileReloads>
 
-    /// A loop that has not turned for this long is stuck: it wakes itself every second.
+    /// A loop that has not turned for this long is stuck: it wakes itself up every second.
     ///
-    /// The watchdog waits longer, so that probes and metrics show it before it ends the process.
+    /// The watchdog waits longer, so that probes and metrics show the problem before it ends the
+    /// process.
     private static let deadAfter = Duration.seconds(20)
 
-    /// Depends on nothing outside the process.
+    /// Whether the process is alive; depends on nothing outside the process.
     var isAlive: Bool {
         let now = SystemClock.now
         return controls.allSatisfy { $0.status.hasEnded || $0.silence(now: now) < Self.deadAfter }
     }
 
-    /// How long ago the loop that is slowest now last turned.
+    /// The time since the slowest shard's loop last turned.
     func longestSilence(now: Instant) -> Duration {
         controls.filter { !$0.hasEnded }.map { $0.silence(now: now) }.max() ?? .zero
     }
@@ -39,7 +40,7 @@ struct ServiceHealth: Sendable {
         return controls.allSatisfy(\.status.hasJoinedGroup) ? "running" : "starting"
     }
 
-    /// What keeps the service from its work, and what else is wrong; each cause once.
+    /// What keeps the service from working, and other problems; each cause is listed once.
     var readiness: AdminHTTP.Readiness {
         var obstacles: Set<Finding> = []
         if let trouble = topicWait.trouble {
@@ -66,7 +67,7 @@ struct ServiceHealth: Sendable {
         )
     }
 
-    /// What is wrong with one credential, endpoint, schema or registry, while the others continue.
+    /// Problems of single credentials, endpoints, schemas or registries, while others work.
     private var warnings: Set<Finding> {
         var warnings: Set<Finding> = []
         for route in controls.flatMap(\.status.routes) {
@@ -101,7 +102,8 @@ struct ServiceHealth: Sendable {
         return warnings
     }
 
-    /// Reasons are peers' words, too, and who asks with curl shows them on a terminal.
+    /// Makes findings printable: reasons may contain peers' texts, which curl would print on a
+    /// terminal.
     private static func shown(_ findings: Set<Finding>) -> [Finding] {
         let shown = Set(findings.map { Finding(part: $0.part, reason: $0.reason.printable) })
         return shown.sorted { ($0.part, $0.reason) < ($1.part, $1.reason) }

@@ -4,12 +4,12 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// What the metrics say of the process as a whole, read from its shards when somebody asks.
+/// The metrics of the whole process, read from its shards on request.
 struct ServiceReadings: Sendable {
     let controls: [ShardControl]
     let health: ServiceHealth
     let intake: (events: Int, bytes: Int)
-    /// The topics of the sources, in the order of the configuration.
+    /// The source topics, in configuration order.
     let sources: [String]
     let configurationLoadedAt: Timestamp
 
@@ -54,7 +54,7 @@ struct ServiceReadings: Sendable {
         }
     }
 
-    /// The worst mean of all shards, for each broker and kind of client.
+    /// The highest average of all shards, for each broker and kind of client.
     private struct RoundTrips {
         private struct Way: Hashable {
             var node: Int64

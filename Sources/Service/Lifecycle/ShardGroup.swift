@@ -6,7 +6,7 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// All shards of the process: they run until they are asked to drain.
+/// All shards of the process; they run until they are asked to drain.
 struct ShardGroup: Sendable {
     private let settings: ShardSettings
     let credentials: Credentials
@@ -15,7 +15,7 @@ struct ShardGroup: Sendable {
     private let log: Log
     let controls: [ShardControl]
     let metrics: [ShardMetrics]
-    /// Nil: dead tokens are known from this process's own answers only.
+    /// Nil: dead tokens are known only from this process's own answers.
     let tokenStatus: TokenStatusReader?
 
     init(
@@ -40,7 +40,7 @@ struct ShardGroup: Sendable {
 
     /// Runs until the task is cancelled and the shards have drained.
     ///
-    /// - Throws: `ServiceError` when a shard cannot continue; the others are drained first.
+    /// - Throws: `ServiceError` if a shard cannot continue; the others are drained first.
     func run() async throws {
         try await withTaskCancellationHandler {
             try await runUntilDrained()
@@ -49,7 +49,7 @@ struct ShardGroup: Sendable {
         }
     }
 
-    /// Whether the shards have begun: Kafka has said that the topics are there.
+    /// Whether the shards have started, because Kafka has confirmed that the topics exist.
     var hasStarted: Bool { topicWait.trouble == nil }
 
     private func runUntilDrained() async throws {
@@ -83,7 +83,8 @@ struct ShardGroup: Sendable {
             for await failure in group {
                 guard let failure else { continue }
                 failures.append(failure)
-                // One shard less is not a service: the rest drains, then the process ends.
+                // Without one of its shards, the service is incomplete: drain the others, then end
+                // the process.
                 drain()
             }
             return failures
@@ -95,13 +96,13 @@ struct ShardGroup: Sendable {
         await ShardThread.run(named: "token-status") { tokenStatus.run() }
     }
 
-    /// Not ready from the first line on, and whatever ends after it.
+    /// Drains the shards; from here on the service is not ready.
     private func drain() {
         for control in controls { control.requestShutdown() }
         tokenStatus?.stop()
     }
 
-    /// Reports a failure when it happens: the process's last words come when the others drained.
+    /// Logs a failure when it happens; the process reports it again when the others have drained.
     private func told(_ failure: ServiceError?, of index: Int) -> ServiceError? {
         guard let failure else { return nil }
         log(ofShard: index).critical(
@@ -115,7 +116,7 @@ struct ShardGroup: Sendable {
         log.with([.shard: "\(index)"])
     }
 
-    /// Lives as long as the shard does.
+    /// Runs a shard; returns when it ends.
     private func runShard(_ index: Int) -> ServiceError? {
         var settings = settings
         settings.seed &+= UInt64(index)
@@ -142,18 +143,18 @@ struct ShardGroup: Sendable {
 
     var metricLists: MetricLists { settings.metricLists }
 
-    /// How much each shard may have in flight.
+    /// The limit of each shard's events and bytes in flight.
     var intakePerShard: (events: Int, bytes: Int) {
         (settings.engine.intake.events, settings.engine.intake.bytes)
     }
 
-    /// The list has its size also when nobody reads the topic.
+    /// The list has a size even if the topic is not read.
     var tokenMetrics: TokenMetrics {
         let tokens = settings.suppressedTokens
         return tokenStatus?.metrics ?? TokenMetrics { tokens.deadCount }
     }
 
-    /// What all shards did.
+    /// The sum of all shards' counts.
     var total: ShardCounts {
         var total = ShardCounts()
         for control in controls { total += control.status.counts }

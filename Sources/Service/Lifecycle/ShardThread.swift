@@ -1,9 +1,9 @@
 import CLinux
 import Foundation
 
-/// A thread of its own for a shard: nothing of it may run on the cooperative pool.
+/// A thread of its own for blocking work, which must not run on the cooperative pool.
 enum ShardThread {
-    /// Runs `body` to its end on a new thread.
+    /// Runs `body` to completion on a new thread.
     static func run<Answer: Sendable>(
         named name: String,
         _ body: @escaping @Sendable () -> Answer

@@ -7,7 +7,7 @@ package enum ProcessSignal: String, Hashable, Sendable, CaseIterable {
     case interrupt = "SIGINT"
     case hangUp = "SIGHUP"
 
-    /// As signal(7) has it.
+    /// The number as in signal(7).
     package var number: Int32 {
         switch self {
         case .terminate: SIGTERM
@@ -19,33 +19,33 @@ package enum ProcessSignal: String, Hashable, Sendable, CaseIterable {
 
 /// Decides what a signal does.
 ///
-/// The first SIGTERM or SIGINT begins the drain, the next one ends the process at once. SIGHUP has
-/// files read again, but not during the drain, which needs nothing new.
+/// The first SIGTERM or SIGINT starts the drain, and the next one ends the process at once. SIGHUP
+/// reloads files, except during the drain, which does not need them.
 package struct SignalRule: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
         case ignore
-        /// Take nothing new, finish what is in flight, end.
+        /// Stop taking records, finish what is in flight, end.
         case drain
-        /// Read again what may change while the process runs.
+        /// Reload the files that may change while the process runs.
         case reload
-        /// End at once, with this exit code.
+        /// End at once with this exit code.
         case exit(Int32)
     }
 
     private enum Phase: Hashable, Sendable {
         /// Next: `draining`.
         case running
-        /// The last phase.
+        /// Terminal.
         case draining(since: Instant)
     }
 
-    /// How long after the first SIGTERM or SIGINT another one is taken for its echo.
+    /// How long after the first SIGTERM or SIGINT a further one counts as a duplicate of it.
     ///
-    /// timeout(1) signals its child and then the child's group, which reaches the child twice within
-    /// microseconds; so does a wrapper that passes on the Ctrl-C that the terminal sends to all. A
+    /// timeout(1) signals its child and then the child's group, so the child gets two signals
+    /// within microseconds. A wrapper that forwards the terminal's Ctrl-C has the same effect. A
     /// person is slower.
     package static let echoWindow = Duration.milliseconds(200)
-    /// What shells add to a signal's number for the exit code of a process that it ended.
+    /// Shells add this to a signal's number for the exit code of a process that it ended.
     private static let exitCodeBase: Int32 = 128
 
     private var phase = Phase.running

@@ -5,11 +5,11 @@ import RegistryIO
 import Vocabulary
 
 extension Configuration {
-    /// Tries what the service needs of Kafka and of the Schema Registry, and changes nothing there.
+    /// Tests what the service needs of Kafka and the Schema Registry, and changes nothing there.
     ///
-    /// It blocks its thread, for some `kafkaDeadline` at most. The configuration must be sound.
+    /// Blocks its thread for at most several `kafkaDeadline`. The configuration must be valid.
     ///
-    /// - Returns: A finding for each thing, in the order in which they build on each other.
+    /// - Returns: A finding for each test; later tests depend on earlier ones.
     package func tryKafkaAndRegistry() -> [ConnectionFinding] {
         StartUp(configuration: self).kafkaFindings() + schemaRegistry.findings()
     }
@@ -30,7 +30,7 @@ extension StartUp {
             return [reached] + topicFindings(needed, answers, cluster) + groupFindings()
                 + transactionFindings()
         } catch {
-            // It names its key itself.
+            // The error already contains its key.
             let line = error.lines.joined(separator: "; ")
             guard let mark = line.firstRange(of: ": ") else { return [.fails(servers, line)] }
             return [.fails(String(line[..<mark.lowerBound]), String(line[mark.upperBound...]))]
@@ -95,7 +95,7 @@ extension StartUp {
             + " \(right), Describe on the topic"
     }
 
-    /// One that the service would make at its start is no failure, if it may.
+    /// A missing topic is not a failure if the service may create it at its start.
     private func findingOfMissing(
         _ needed: NeededTopic,
         _ answers: [KafkaTopic: Result<TopicLayout, KafkaError>],
@@ -145,7 +145,7 @@ extension StartUp {
         }
     }
 
-    /// With an ID that is no shard's, so that no running service is shut out.
+    /// Uses an ID that no shard uses, so that no running service is fenced.
     private func transactionFindings() -> [ConnectionFinding] {
         guard let prefix = transactionalID else { return [] }
         let (path, id) = ("results.transactional_id", "\(prefix)-check")
@@ -186,7 +186,7 @@ extension Configuration.SchemaRegistry {
         }
     }
 
-    /// - Returns: nil for an error that says itself what to do.
+    /// - Returns: nil if the error itself says what to do.
     private static func remedy(for error: RegistryError) -> String? {
         switch error {
         case .refused(401, _), .refused(403, _): nil

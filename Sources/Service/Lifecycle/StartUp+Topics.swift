@@ -6,29 +6,30 @@ import Vocabulary
 
 /// The topics that the service reads and writes.
 extension StartUp {
-    /// Partitions of a topic that the service creates itself.
+    /// The partition count of a topic that the service creates.
     static let partitionsOfNewTopics = 12
-    /// How long a retry record is kept beyond the moment when its event is given up: longer than
-    /// any outage after which events are still worth sending.
+    /// How long to keep a retry record after its event is given up.
+    ///
+    /// Longer than any outage after which events are still worth sending.
     private static let retryRetention = Duration.seconds(7 * 24 * 3600)
 
     /// A topic that must exist.
     struct NeededTopic {
-        /// The key that names it.
+        /// The configuration key that names it.
         var path: String
         var topic: KafkaTopic
         var isRead = false
         var isWritten = true
-        /// Beyond the broker's defaults.
+        /// Topic properties that differ from the broker's defaults.
         var properties: [String: String] = [:]
-        /// Has as many partitions as this one, so that members share both alike.
+        /// The topic whose partition count it copies, so that members share both topics evenly.
         var model: KafkaTopic?
     }
 
     struct MissingTopic {
         var needed: NeededTopic
         var partitions: Int
-        /// What Kafka says.
+        /// Kafka's error.
         var error: KafkaError
 
         var problem: String { "topic '\(needed.topic)': \(error.text)" }
@@ -71,11 +72,11 @@ extension StartUp {
             }
     }
 
-    /// Asks Kafka for the topics, and makes those that are missing where the configuration allows.
+    /// Checks the topics in Kafka, and creates missing ones if the configuration allows it.
     ///
-    /// Blocks up to `Configuration.kafkaDeadline`; not for a shard's thread.
+    /// Blocks up to `Configuration.kafkaDeadline`, so do not call it on a shard's thread.
     ///
-    /// - Returns: what the topics take.
+    /// - Returns: the batch limits of the topics.
     func checkTopics() throws(ServiceError) -> BatchLimits {
         let cluster = try makeClusterCheck()
         defer { cluster.destroyAside() }
@@ -83,7 +84,7 @@ extension StartUp {
         if !missing.isEmpty {
             guard configuration.kafka.createTopics else { throw complaint(about: missing) }
             try create(missing, in: cluster)
-            // The broker that is asked next may not have heard of them.
+            // The next broker asked may not know the new topics yet.
             let unheard = try missingTopics(in: cluster)
             guard unheard.isEmpty else { throw complaint(about: unheard) }
         }
@@ -101,9 +102,10 @@ extension StartUp {
         }
     }
 
-    /// Without an answer a batch that is refused is written in parts, so this is worth no long wait.
+    /// How long to wait for the topics' batch limits.
     ///
-    /// Some brokers never answer, such as librdkafka's own for tests.
+    /// Not long, because without them a rejected batch is simply split. Some brokers never answer,
+    /// such as librdkafka's mock broker.
     private static let limitsDeadline = Duration.seconds(2)
 
     private func batchLimits(in cluster: ClusterCheck) -> BatchLimits {
@@ -157,7 +159,7 @@ extension StartUp {
         }
     }
 
-    /// Nil: the topic is there.
+    /// Nil: the topic exists.
     func missing(
         _ needed: NeededTopic,
         _ answers: [KafkaTopic: Result<TopicLayout, KafkaError>]
@@ -171,7 +173,7 @@ extension StartUp {
         )
     }
 
-    /// What is missing, and the command that makes it.
+    /// What is missing, and the command that creates it.
     private func complaint(about missing: MissingTopic) -> [String] {
         let (remedy, command) = remedy(for: missing)
         return ["\(missing.needed.path): \(remedy)", "    \(command)"]

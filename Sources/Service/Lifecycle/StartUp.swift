@@ -11,13 +11,13 @@ import Log
 import Shard
 import Vocabulary
 
-/// Turns a configuration into what the shards need, and says precisely why it cannot.
+/// Converts a configuration to the shards' settings, and reports exactly why it cannot.
 struct StartUp {
     let configuration: Configuration
 
     // MARK: Credentials and settings
 
-    /// Has librdkafka look at the operator's properties.
+    /// Lets librdkafka check the operator's properties.
     func checkProperties() throws(ServiceError) {
         let problems = KafkaConfiguration.problems(in: configuration.kafka.properties)
         guard problems.isEmpty else {
@@ -41,7 +41,7 @@ struct StartUp {
         }
     }
 
-    /// librdkafka's sentence about a property, which may quote what it is set to.
+    /// librdkafka's message about a property, without the property's value.
     private func withoutValue(_ sentence: String, of property: String) -> String {
         guard let value = configuration.kafka.properties[property], !value.isEmpty,
             Secrets.masked(value, of: property) != value
@@ -113,7 +113,7 @@ struct StartUp {
         )
     }
 
-    /// The bounds of the process are shared out evenly.
+    /// Makes a shard's settings; the process's limits are divided evenly.
     private func engineSettings(
         _ materials: [CredentialMaterial],
         shardCount: Int
@@ -174,7 +174,7 @@ extension LostOffset.Policy {
 }
 
 extension RateLimit {
-    /// A shard's part of what the process may send.
+    /// A shard's share of the process's rate limit.
     fileprivate init(_ rate: Configuration.Rate, shardCount: Int) {
         self.init(
             bundleIDs: rate.bundleIDs.description,

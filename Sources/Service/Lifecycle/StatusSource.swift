@@ -6,7 +6,7 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// What the status page shows, and the clock that records its past.
+/// The data of the status page, and the timer that records its history.
 final class StatusSource: Sendable {
     private let health: ServiceHealth
     private let metrics: Metrics
@@ -22,7 +22,7 @@ final class StatusSource: Sendable {
         }
     }
 
-    /// Takes the metrics down every few seconds, until the task is cancelled.
+    /// Records the metrics every few seconds, until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
             record()
@@ -33,12 +33,12 @@ final class StatusSource: Sendable {
     private var uptime: Duration { SystemClock.now - startedAt }
 
     private func record() {
-        // Read before the lock is taken: anyone who asks for the document need not wait for it.
+        // Read before taking the lock, so that a request for the document does not have to wait.
         let families = metrics.families
         history.withLock { $0.record(families, uptimeMilliseconds: uptime.milliseconds) }
     }
 
-    /// `/status.json`.
+    /// The contents of `/status.json`.
     var json: [UInt8] {
         let history = history.withLock { $0 }
         return StatusDocument(
@@ -55,13 +55,13 @@ final class StatusSource: Sendable {
 }
 
 extension StatusDocument.ExplainedReason {
-    /// A reason of the metrics with what the table says of it.
+    /// Combines a reason from the metrics with its explanation.
     init(_ count: StatusReasonCount) {
         let note = Self.note(on: count.reason, decidedBy: count.decidedBy)
         self.init(count: count, meaning: note.meaning, remedy: note.remedy)
     }
 
-    /// What the table says of a reason as the metrics name it; one sentence each.
+    /// The explanation and remedy of a reason as named in the metrics, one sentence each.
     package static func note(
         on reason: String,
         decidedBy decider: String

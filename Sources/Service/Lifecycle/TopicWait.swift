@@ -4,10 +4,10 @@ import Synchronization
 import SystemIO
 import Telemetry
 
-/// Waits at the start until Kafka has said that the topics are there.
+/// Waits during startup until Kafka has confirmed that the topics exist.
 ///
-/// A broker that does not answer is nothing that a restart heals, so the process stays, live and
-/// not ready. What Kafka does say against a topic ends the start; that it is unknown, after a while.
+/// A restart does not help if a broker does not answer, so the process stays live but not ready. An
+/// error about a topic ends the startup; an unknown topic does so only after a while.
 final class TopicWait: Sendable {
     private let startUp: StartUp
     private let log: Log
@@ -21,15 +21,15 @@ final class TopicWait: Sendable {
         self.log = log
     }
 
-    /// Why the topics are not known to be there; nil: they are.
+    /// Why the topics are not confirmed; nil: they are.
     var trouble: String? { latest.withLock { $0 } }
 
-    /// How large a batch may be that any topic takes; nil: nobody knows.
+    /// The largest batch that every topic accepts, in bytes; nil: unknown.
     var maxBatchBytes: Int? { limits.withLock { $0?.smallest?.bytes } }
 
-    /// - Parameter isStopped: Checked between two requests; each takes
-    ///   `Configuration.kafkaDeadline` at most.
-    /// - Throws: What an operator has to see to.
+    /// - Parameter isStopped: Checked between requests, each of which takes at most
+    ///   `Configuration.kafkaDeadline`.
+    /// - Throws: A problem that an operator must fix.
     func wait(until isStopped: @Sendable () -> Bool) async throws(ServiceError) {
         var news = TroubleNews()
         var patience = startUp.configuration.topicPatience
@@ -56,7 +56,7 @@ final class TopicWait: Sendable {
                 if news.take(error.description) {
                     log.warning("\(message)", [.error: error.description])
                 }
-                // Cut short by cancellation only, and then `isStopped` is true.
+                // Only cancellation cuts this short, and then `isStopped` is true.
                 try? await Task.sleep(for: Self.pause)
             }
         }
@@ -81,21 +81,23 @@ final class TopicWait: Sendable {
     }
 }
 
-/// Says whether what is wrong has changed since it was last reported.
+/// Detects whether a problem has changed since it was last reported.
 package struct TroubleNews {
     private var told: String?
 
     package init() {}
 
-    /// - Returns: Whether that is not what was reported last, except its numbers.
+    /// - Returns: Whether the text differs from the last one in more than its numbers.
     package mutating func take(_ text: String) -> Bool {
         let gist = Self.gist(text)
         defer { told = gist }
         return gist != told
     }
 
-    /// Addresses and times differ from one try to the next, as librdkafka says them: "Connection
-    /// refused (after 3ms in state CONNECT, 1 identical error(s) suppressed)".
+    /// The text without addresses and times, which differ between attempts.
+    ///
+    /// librdkafka's texts are like "Connection refused (after 3ms in state CONNECT, 1 identical
+    /// error(s) suppressed)".
     private static func gist(_ text: String) -> String {
         let said = text.firstRange(of: " (after ").map { text[..<$0.lowerBound] } ?? text[...]
         return String(said.filter { !$0.isNumber })

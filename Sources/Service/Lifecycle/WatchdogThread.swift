@@ -5,12 +5,12 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// A thread that looks at every shard once a second, and ends the process when one is stuck.
+/// A thread that checks every shard once a second, and ends the process if one is stuck.
 ///
-/// A stuck thread cannot be freed from outside, and nothing is lost by ending: what has no
-/// acknowledged outcome is sent again. The process's supervisor starts it again.
+/// A stuck thread cannot be freed from outside. Ending loses nothing: events without an
+/// acknowledged outcome are sent again after the supervisor has restarted the process.
 enum WatchdogThread {
-    /// `EX_TEMPFAIL` of sysexits.h: try again.
+    /// `EX_TEMPFAIL` in sysexits.h: try again.
     static let exitCode: Int32 = 75
 
     static func start(watching controls: [ShardControl], log: Log) {
@@ -20,7 +20,7 @@ enum WatchdogThread {
         thread.start()
     }
 
-    /// Ends with the last shard.
+    /// Runs until the last shard has ended.
     private static func watch(_ controls: [ShardControl], _ log: Log) {
         var watchdogs = controls.map { _ in Watchdog() }
         while !controls.allSatisfy(\.hasEnded) {

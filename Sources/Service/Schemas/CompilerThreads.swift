@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Threads that take what comes in turn, so that one long job does not delay the others.
+/// Threads that share a queue of jobs, so that one long job does not delay the others.
 package final class CompilerThreads: Sendable {
     package typealias Job = @Sendable () -> Void
 
     private struct State: Sendable {
-        /// The last one is next.
+        /// In reverse order: the last one is next.
         var waiting: [Job] = []
         var arriving: [Job] = []
         var isStopped = false
@@ -21,11 +21,11 @@ package final class CompilerThreads: Sendable {
     }
 
     private let state = Mutex(State())
-    /// One signal for each job, and one for each thread at the end.
+    /// Signalled once for each job, and once for each thread at the end.
     private let signals = DispatchSemaphore(value: 0)
     private let count: Int
 
-    /// Starts the threads, which live until `stop`.
+    /// Starts the threads, which run until `stop`.
     package init(count: Int, named name: String) {
         self.count = count
         for _ in 0..<count {
@@ -33,7 +33,7 @@ package final class CompilerThreads: Sendable {
                 while let job = next() { job() }
             }
             thread.name = name
-            // A schema may be 200 levels deep.
+            // A schema may be nested 200 levels deep.
             thread.stackSize = 8 << 20
             thread.start()
         }
@@ -44,7 +44,7 @@ package final class CompilerThreads: Sendable {
         signals.signal()
     }
 
-    /// What is begun is finished, and nobody waits for it; the rest is not done.
+    /// Stops the threads after their current jobs, without waiting; waiting jobs are dropped.
     package func stop() {
         state.withLock { $0.isStopped = true }
         for _ in 0..<count { signals.signal() }

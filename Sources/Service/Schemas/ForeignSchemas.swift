@@ -7,14 +7,14 @@ import Shard
 import Telemetry
 import Vocabulary
 
-/// The schemas that others wrote, for all shards: the operator's, and the registry's.
+/// The external schemas, for all shards: the operator's and the registry's.
 struct ForeignSchemas: Sendable {
     /// Nil: `schemas.directory` is not set.
     let directory: SchemaDirectory?
     /// Nil: `schema_registry.url` is not set.
     let registry: SchemaRegistry?
 
-    /// Compiles the operator's schemas and starts the threads; `stop` ends them.
+    /// Compiles the operator's schemas, and starts the threads; `stop` ends them.
     init(
         _ configuration: Configuration,
         metrics: SchemaMetrics,
@@ -51,9 +51,9 @@ struct ForeignSchemas: Sendable {
         )
     }
 
-    /// Has the operator's schemas read without waiting for their time.
+    /// Checks the operator's schemas now.
     ///
-    /// The registry's need none: what it lacks is requested again within seconds.
+    /// The registry's schemas need no check: missing ones are fetched again within seconds.
     func lookNow() {
         directory?.lookNow()
     }
@@ -65,7 +65,7 @@ struct ForeignSchemas: Sendable {
 }
 
 extension Configuration.SchemaRegistry {
-    /// Nil: there is no registry.
+    /// Nil: no registry is configured.
     var access: RegistryAccess? {
         guard !urls.isEmpty else { return nil }
         var access = RegistryAccess(urls: urls, timeout: requestTimeout)

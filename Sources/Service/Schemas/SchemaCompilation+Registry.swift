@@ -3,11 +3,11 @@ import JSONSchema
 import RegistryIO
 
 extension SchemaCompilation {
-    /// Compiles a schema of the registry, where draft-07 is what a schema without `$schema` means.
+    /// Compiles a registered schema; without `$schema`, it is draft-07.
     ///
-    /// - Parameter registered: The schema, and what it refers to by the references' names.
-    /// - Throws: `SchemaError` with the place of the keyword that cannot be enforced.
-    /// - Returns: The schema, ready to check with.
+    /// - Parameter registered: The schema, and the schemas it refers to, by reference name.
+    /// - Throws: `SchemaError` with the location of a keyword that cannot be enforced.
+    /// - Returns: The compiled schema.
     func compile(_ registered: RegisteredText) throws(SchemaError) -> Schema {
         var library = SchemaLibrary(defaultDraft: .draft7)
         let references = registered.references.sorted { $0.key < $1.key }

@@ -6,10 +6,10 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// Keeps the operator's schemas as `schemas.directory` has them, for all shards.
+/// Provides the operator's schemas from `schemas.directory` to all shards.
 ///
-/// A thread of its own watches the directory; see `ContentWatch`. What does not compile is
-/// reported, and the old schemas stay.
+/// A thread of its own watches the directory; see `ContentWatch`. If the schemas do not compile,
+/// this is reported, and the old ones stay in use.
 final class SchemaDirectory: Sendable {
     private struct State {
         var schemas: PayloadSchemas
@@ -21,7 +21,7 @@ final class SchemaDirectory: Sendable {
     private let metrics: SchemaMetrics
     private let log: Log
     private let state: Mutex<State>
-    /// Grows with every set of schemas that is taken; the first is 1.
+    /// Incremented with every adopted set of schemas, starting at 1.
     private let version = Atomic(1)
     private let thread: WatchThread
 
@@ -35,7 +35,7 @@ final class SchemaDirectory: Sendable {
         self.path = path
         self.bindings = bindings
         self.metrics = metrics
-        // What operators do with files, which is looked at once a second.
+        // Every line, because operators cause them, and files are checked only once a second.
         self.log = log.everyLine
         let files = try SchemaFiles.read(path)
         state = Mutex(State(schemas: try bindings.compile(files, in: path)))
@@ -48,7 +48,7 @@ final class SchemaDirectory: Sendable {
         startWatching(files)
     }
 
-    /// Has the directory read without waiting for its time.
+    /// Checks the directory now.
     func lookNow() {
         thread.lookNow()
     }
@@ -59,8 +59,9 @@ final class SchemaDirectory: Sendable {
 
     // MARK: For the shards
 
-    /// The schemas, unless the caller has them already: `seen` is the version that it has, and
-    /// becomes the present one.
+    /// The schemas, unless the caller already has them.
+    ///
+    /// `seen` is the caller's version, and becomes the current one.
     func schemas(newerThan seen: inout Int) -> PayloadSchemas? {
         guard version.load(ordering: .acquiring) != seen else { return nil }
         return state.withLock { state in
@@ -69,7 +70,7 @@ final class SchemaDirectory: Sendable {
         }
     }
 
-    /// Why the directory's present content is not in use; nil: it is.
+    /// Why the directory's current contents are not in use; nil: they are.
     var problem: String? { state.withLock(\.problem) }
 
     // MARK: The thread

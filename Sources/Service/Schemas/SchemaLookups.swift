@@ -2,28 +2,28 @@ package import EventCodec
 import Shard
 package import Vocabulary
 
-/// Which schemas of the registry are being looked up, for whom, and what it has said.
+/// Tracks which registered schemas are being fetched, for whom, and the registry's answers.
 ///
-/// It gets what happened and says what to do; another part asks the registry.
+/// It receives events and decides what to do; another part talks to the registry.
 package struct SchemaLookups<Asker: Sendable>: Sendable {
     package enum Answer: Sendable {
-        /// Nil: not now.
+        /// Nil: not available now.
         case now(RegisteredSchema?)
-        /// It is being looked up; `ended` gives the asker back.
+        /// It is being fetched; `ended` returns the asker.
         case later
     }
 
     package enum Step: Sendable {
         case fetch(SchemaReference)
-        /// Too many look-ups lately came to nothing: these askers get no answer for now.
+        /// Too many recent fetches failed: these askers get no answer for now.
         case refuse(SchemaReference, [Asker])
     }
 
     private var cache: RegistryCache
     private var limit = LookupLimit()
-    /// Of each schema that is looked up, from the first request to the answer.
+    /// The askers of each schema, from the first request to the answer.
     private var askers: [SchemaReference: [Asker]] = [:]
-    /// The last one is next.
+    /// In reverse order: the last one is next.
     private var waiting: [SchemaReference] = []
     private var arriving: [SchemaReference] = []
 
@@ -31,10 +31,10 @@ package struct SchemaLookups<Asker: Sendable>: Sendable {
         cache = RegistryCache(maxByteCount: maxByteCount)
     }
 
-    /// Schemas that are ready for use.
+    /// The number of schemas that are ready to use.
     package var usableCount: Int { cache.usableCount }
 
-    /// Somebody needs a schema.
+    /// An asker needs a schema.
     package mutating func ask(
         _ schema: SchemaReference,
         _ asker: Asker,
@@ -47,7 +47,7 @@ package struct SchemaLookups<Asker: Sendable>: Sendable {
         return .later
     }
 
-    /// What is to be done next; nil: nothing.
+    /// The next step; nil: none.
     package mutating func next(now: Instant) -> Step? {
         if waiting.isEmpty {
             waiting = arriving.reversed()
@@ -60,9 +60,9 @@ package struct SchemaLookups<Asker: Sendable>: Sendable {
         return .fetch(schema)
     }
 
-    /// The registry said what a schema is, or something that is unusable for this one alone.
+    /// The registry returned a schema, or an error for this schema only.
     ///
-    /// - Returns: those who asked for it.
+    /// - Returns: the askers.
     package mutating func ended(
         _ schema: SchemaReference,
         _ result: RegisteredSchema?,
@@ -73,9 +73,10 @@ package struct SchemaLookups<Asker: Sendable>: Sendable {
         return askers.removeValue(forKey: schema) ?? []
     }
 
-    /// The registry gives nobody a schema.
+    /// The registry does not return any schemas.
     ///
-    /// - Returns: all whose schema is still to be fetched: each would wait for a time-out of its own.
+    /// - Returns: all schemas still to be fetched, with their askers: each would wait for its own
+    ///   timeout.
     package mutating func registryFailed(
         _ schema: SchemaReference
     ) -> [(schema: SchemaReference, askers: [Asker])] {
@@ -87,7 +88,7 @@ package struct SchemaLookups<Asker: Sendable>: Sendable {
 }
 
 extension SchemaReference {
-    /// Whether a registry may have such a schema: its numbers are positive, and have 32 bits.
+    /// Whether a registry may have such a schema: its IDs are positive 32-bit integers.
     var isPossible: Bool {
         switch self {
         case .id(let number): number <= UInt32(Int32.max)
@@ -96,14 +97,14 @@ extension SchemaReference {
     }
 }
 
-/// How many look-ups may come to nothing: 200 at once, and then 20 a second.
+/// Limits fetches without a usable result: 200 at once, and 20 a second in the long run.
 ///
-/// A record may have any number, and each new one is a request to the registry.
+/// A record may contain any ID, and each new one causes a request to the registry.
 private struct LookupLimit: Sendable {
     private static let interval = Duration.milliseconds(50)
     private static let burst = 200
 
-    /// All that were counted are made up for by then.
+    /// When all counted fetches will have been compensated.
     private var settled = Instant(nanoseconds: .min)
 
     func hasRoom(now: Instant) -> Bool {
@@ -113,10 +114,10 @@ private struct LookupLimit: Sendable {
     mutating func count(now: Instant) { settled = max(settled, now) + Self.interval }
 }
 
-/// The registry's answers.
+/// A cache of the registry's answers.
 ///
-/// A schema never changes under its identifier, so it is kept as long as there is room. What the
-/// registry lacks, or has in an unusable form, is requested again after a while.
+/// A schema never changes under its ID, so it is kept as long as there is room. Missing or unusable
+/// schemas are fetched again after a while.
 package struct RegistryCache: Sendable {
     private struct Useless: Sendable {
         var schema: RegisteredSchema
@@ -128,13 +129,13 @@ package struct RegistryCache: Sendable {
     private var byteCount = 0
     private let maxByteCount: Int
 
-    /// Of either kind; reaching it forgets all of that kind.
+    /// The limit for either kind; reaching it drops all entries of that kind.
     private static var maxCount: Int { ShardSchemas.maxRegistered }
-    /// Of all usable schemas; reaching it forgets them.
+    /// The limit for usable schemas in bytes; reaching it drops them all.
     package static var maxByteCount: Int { ShardSchemas.maxByteCount }
-    /// A replica of the registry may learn of a schema later than a producer.
+    /// A replica of the registry may get a schema later than the producer.
     private static let unknownLifetime = Duration.seconds(15)
-    /// Its text stays, and to find that out again is work.
+    /// Its text does not change, and checking it again is expensive.
     private static let unusableLifetime = Duration.seconds(600)
 
     package init(maxByteCount: Int = Self.maxByteCount) {

@@ -10,8 +10,9 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// Fetches the schemas that records name, once each for all shards, on a thread of its own, and has
-/// others compile them.
+/// Fetches the schemas that records name, once for all shards, on a thread of its own.
+///
+/// Other threads compile them.
 final class SchemaRegistry: Sendable {
     private struct Trouble: Sendable {
         var text: String?
@@ -23,19 +24,19 @@ final class SchemaRegistry: Sendable {
     private let log: Log
     private let lookups = Mutex(SchemaLookups<ShardControl>())
     private let trouble = Mutex(Trouble())
-    /// Of the texts that are to be compiled.
+    /// The size of the texts to be compiled, in bytes.
     private let pendingByteCount = Atomic(0)
-    /// One signal for each request, and one for the end.
+    /// Signalled once for each request, and once at the end.
     private let requested = DispatchSemaphore(value: 0)
     private let stopped = Atomic(false)
     private let compilers = CompilerThreads(count: 2, named: "schema-compiler")
 
-    /// A registry that comes back while nobody needs it announces itself by nothing.
+    /// How long a failure is reported; if nobody needs the registry, its recovery goes unnoticed.
     private static let troubleLifetime = Duration.seconds(60)
-    /// Four of the largest schemas: while they are compiled the others are requested again.
+    /// Four of the largest schemas; others are fetched again while these are compiled.
     private static let maxPendingByteCount = 16 << 20
 
-    /// Starts the threads, which live until `stop`.
+    /// Starts the threads, which run until `stop`.
     init(
         _ access: RegistryAccess,
         compilation: SchemaCompilation,
@@ -56,7 +57,7 @@ final class SchemaRegistry: Sendable {
         compilers.stop()
     }
 
-    /// Asks for a schema; the answer comes into the shard's inbox.
+    /// Requests a schema; the answer is delivered to the shard's inbox.
     func fetch(_ schema: SchemaReference, for shard: ShardControl) {
         let now = SystemClock.now
         switch lookups.withLock({ $0.ask(schema, shard, now: now) }) {
@@ -65,7 +66,7 @@ final class SchemaRegistry: Sendable {
         }
     }
 
-    /// Why the registry lately did not answer; nil: it did, or nobody asked.
+    /// Why the registry recently did not answer; nil: it did, or was not asked.
     func trouble(now: Instant) -> String? {
         trouble.withLock { now - $0.failedAt < Self.troubleLifetime ? $0.text : nil }
     }
@@ -77,13 +78,13 @@ final class SchemaRegistry: Sendable {
             let client = try RegistryClient(access)
             while let schema = nextSchema() { fetch(schema, client) }
         } catch {
-            // Without libcurl nothing can ever be fetched; what waits ends as it would without
-            // a registry.
+            // Without libcurl nothing can be fetched; records wait as if the registry did not
+            // answer.
             while let schema = nextSchema() { failed(schema, error) }
         }
     }
 
-    /// Waits for a schema that is to be fetched; nil: no more are.
+    /// Waits for the next schema to fetch; nil: stopped.
     private func nextSchema() -> SchemaReference? {
         while true {
             requested.wait()
@@ -116,8 +117,7 @@ final class SchemaRegistry: Sendable {
         }
     }
 
-    /// Has a schema compiled, which may take a second: those that wait for another one are not
-    /// delayed.
+    /// Compiles a schema on another thread: it may take a second, and must not delay other schemas.
     private func compile(_ text: RegisteredText, _ schema: SchemaReference) {
         let byteCount = text.byteCount
         let pending = pendingByteCount.add(byteCount, ordering: .relaxed).newValue
@@ -132,7 +132,7 @@ final class SchemaRegistry: Sendable {
         }
     }
 
-    /// A look-up came to its end, whatever that is.
+    /// A fetch has ended, with any result.
     private func ended(_ schema: SchemaReference, _ result: RegisteredSchema?) {
         let now = SystemClock.now
         let (shards, count) = lookups.withLock { lookups in
@@ -150,10 +150,10 @@ final class SchemaRegistry: Sendable {
         deliver(result, of: schema, to: shards)
     }
 
-    /// The registry did not say what a schema is.
+    /// The registry did not return a schema.
     ///
-    /// Only what concerns all schemas is reported in `/ready`: a record decides which one is
-    /// requested.
+    /// Only errors that affect all schemas are reported in `/ready`, because a record can request
+    /// any schema.
     private func failed(_ schema: SchemaReference, _ error: RegistryError) {
         let isNews = trouble.withLock { trouble in
             guard error.concernsAll else {
@@ -189,18 +189,18 @@ final class SchemaRegistry: Sendable {
 }
 
 extension RegisteredSchema {
-    /// Compiles what the registry has.
+    /// Compiles a schema of the registry.
     init(_ text: RegisteredText, _ compilation: SchemaCompilation) {
         do throws(SchemaError) {
             self = .usable(try compilation.compile(text))
         } catch {
-            // It may be as long as the schema itself; no more of it is ever shown.
+            // The error may be as long as the schema itself; no more of it is ever shown.
             let cause = "\(error)".unicodeScalars.prefix(1000)
             self = .unusable("cannot be enforced: \(String(cause))")
         }
     }
 
-    /// For the log.
+    /// The text for the log.
     fileprivate var word: String {
         switch self {
         case .usable: "usable"

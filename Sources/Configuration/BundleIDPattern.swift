@@ -1,7 +1,7 @@
-/// The bundle IDs that a credential covers: one of them, or all that begin alike.
+/// The bundle IDs that a credential covers: a single one, or all with a common prefix.
 package enum BundleIDPattern: Hashable, Sendable, CustomStringConvertible {
     case exact(String)
-    /// `com.example.*`: the text before the star, which ends in a dot, or is empty for `*`.
+    /// For `com.example.*`, the text before the star, which ends with a dot; empty for `*`.
     case prefix(String)
 
     package init?(_ text: String) {
@@ -23,7 +23,7 @@ package enum BundleIDPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Apple admits letters, digits, hyphens and dots (`CFBundleIdentifier`).
+    /// Apple allows letters, digits, hyphens and dots (`CFBundleIdentifier`).
     private static func isBundleID(_ text: Substring) -> Bool {
         let segments = text.split(separator: ".", omittingEmptySubsequences: false)
         return segments.allSatisfy { segment in

@@ -75,7 +75,7 @@ extension Configuration.Credential {
         )
     }
 
-    /// The keys of a certificate credential; nil when none of them is set.
+    /// The keys of a certificate credential; nil if none of them is set.
     private static func certificate(
         _ section: ConfigurationSection
     ) -> Configuration.CertificateFiles? {
@@ -109,7 +109,7 @@ extension Configuration.Credential {
         )
     }
 
-    /// In the configuration, or in a file.
+    /// The key ID, set in the configuration or read from a file.
     private static func keyID(
         _ section: ConfigurationSection,
         isNeeded: Bool

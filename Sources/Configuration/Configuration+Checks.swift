@@ -2,9 +2,9 @@ package import Delivery
 import Vocabulary
 
 extension Configuration {
-    /// Reports values that are fine alone and wrong together.
+    /// Reports values that are valid by themselves but not together.
     ///
-    /// A value that was refused is already reported, and what stands for it says nothing.
+    /// Skips values that were rejected: they are already reported, and have placeholders.
     func check(_ reader: ConfigurationReader) {
         reader.endReading()
         checkTopics(reader)
@@ -25,7 +25,8 @@ extension Configuration {
         }
     }
 
-    /// A topic that Heliograph both reads and writes would feed itself.
+    /// Rejects topics that Heliograph would both read and write, because it would process its own
+    /// output.
     private func checkTopics(_ reader: ConfigurationReader) {
         if sources.isEmpty, reader.isSound("sources") {
             reader.report("is empty; add at least one source", at: "sources")
@@ -39,7 +40,7 @@ extension Configuration {
             ("results.token_status_topic", results.tokenStatusTopic),
             ("results.dead_letter_topic", results.deadLetterTopic),
         ]
-        // A duplicate source or delay is reported as such.
+        // Duplicate sources and delays are reported elsewhere.
         var retried: Set<KafkaTopic> = []
         let retryUses = retryTopics.topics.filter { retried.insert($0).inserted }.map {
             (path: "retry.later", topic: KafkaTopic?.some($0))
@@ -57,7 +58,7 @@ extension Configuration {
         }
     }
 
-    /// The topics where events wait to be tried again.
+    /// The topics where events wait to be retried.
     package var retryTopics: RetryTopics {
         RetryTopics(
             sources: sources.map(\.topic).filter { !$0.name.isEmpty },
@@ -133,7 +134,7 @@ extension Configuration {
         }
     }
 
-    /// What only one credential may cover.
+    /// A combination that only one credential may cover.
     private struct Coverage: Hashable {
         var pattern: BundleIDPattern
         var environment: APNsEnvironment
@@ -183,7 +184,7 @@ extension Configuration {
         checkStatistics(reader)
     }
 
-    /// What is written for the consumer alone wins.
+    /// The consumer's own setting takes precedence.
     private func checkStatistics(_ reader: ConfigurationReader) {
         let names = ["consumer.statistics.interval.ms", "statistics.interval.ms"]
         guard let name = names.first(where: { kafka.properties[$0] != nil }),
@@ -195,7 +196,7 @@ extension Configuration {
         )
     }
 
-    /// The properties that the service's promises hang on, and what to use instead.
+    /// Properties on which the service's guarantees depend, and what to use instead.
     private static let ownProperties: [String: String] = {
         let none = "remove it"
         let properties = [
@@ -211,7 +212,7 @@ extension Configuration {
         return own
     }()
 
-    /// Pairs: one must not exceed the other.
+    /// Checks pairs of values of which one must not exceed the other.
     private func checkOrder(_ reader: ConfigurationReader) {
         func expect(
             _ small: String,

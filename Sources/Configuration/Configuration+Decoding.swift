@@ -2,7 +2,7 @@ package import EventCodec
 package import JSON
 
 extension Configuration {
-    /// How large a record may be to be read as an event.
+    /// The limits on records that are read as events.
     package var eventLimits: JSONLimits { JSONLimits(maxByteCount: limits.eventBytes) }
 
     package var payloadPolicy: PayloadPolicy { schemas.payload.policy }

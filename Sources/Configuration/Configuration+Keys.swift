@@ -1,8 +1,8 @@
 import Log
 import Vocabulary
 
-// The one definition of every key: name, type, default and documentation are together, and the
-// reader takes the rest from here.
+// The single definition of every key: its name, type, default and documentation. The reader derives
+// everything else from it.
 
 extension Configuration {
     init(reading reader: ConfigurationReader) {
@@ -29,10 +29,10 @@ extension Configuration {
         locations = reader.locations
     }
 
-    /// Names the configuration file to the commands; no key.
+    /// Names the configuration file for the commands; not a configuration key.
     package static let fileVariable = "HELIOGRAPH_CONFIG"
 
-    /// Every key, in the order of the reference.
+    /// Every key, in the order of the reference documentation.
     package static var keys: [KeyDefinition] {
         let file = ConfigurationFile([], name: "")
         let reader = ConfigurationReader(file: file, environment: [:], isDescribing: true)

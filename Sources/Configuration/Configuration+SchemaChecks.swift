@@ -1,5 +1,5 @@
 extension Configuration {
-    /// Every place that names one of the operator's schemas.
+    /// Every place that refers to one of the operator's schemas.
     var schemaUses: [(path: String, name: String)] {
         let ofSources = sources.enumerated().compactMap { index, source in
             source.payloadSchema.map { (path: "sources.\(index).payload_schema", name: $0) }

@@ -1,4 +1,4 @@
-// The keys about schemas; see Configuration+Keys.swift.
+// The keys for schemas; see Configuration+Keys.swift.
 
 extension Configuration.Schemas {
     init(_ section: ConfigurationSection) {
@@ -90,9 +90,9 @@ extension Configuration.SchemaRegistry {
     }
 }
 
-/// The base address of a Schema Registry.
+/// The base URL of a Schema Registry.
 enum RegistryURL {
-    /// The addresses in a list, without a slash at their ends.
+    /// The URLs in a list, without trailing slashes.
     static func list(_ text: String) -> [String] {
         text.split(separator: ",", omittingEmptySubsequences: false).map { part in
             var url = part.drop { $0 == " " }
@@ -101,7 +101,8 @@ enum RegistryURL {
         }
     }
 
-    /// `http` or `https`, a host, perhaps a port and a path; no user, query or fragment.
+    /// Whether it has `http` or `https`, a host, and optionally a port and a path, but nothing
+    /// else.
     static func isValid(_ url: String) -> Bool {
         guard let scheme = ["http://", "https://"].first(where: url.hasPrefix) else { return false }
         let rest = url.dropFirst(scheme.count)

@@ -1,12 +1,12 @@
 package import Log
 package import Vocabulary
 
-/// Everything an operator can set; always valid.
+/// Everything that an operator can configure; always valid.
 ///
-/// `Configuration+Keys.swift` defines the keys, `docs/configuration.md` is generated from there.
+/// `Configuration+Keys.swift` defines the keys; `docs/configuration.md` is generated from it.
 package struct Configuration: Hashable, Sendable {
     package var kafka: Kafka
-    /// Never empty; no topic twice.
+    /// Never empty; contains no topic twice.
     package var sources: [Source]
     package var schemas: Schemas
     package var schemaRegistry: SchemaRegistry
@@ -15,23 +15,24 @@ package struct Configuration: Hashable, Sendable {
     package var retry: Retry
     package var tokens: Tokens
     package var limits: Limits
-    /// Nil: one for each core.
+    /// Nil: one per core.
     package var shards: Int?
     package var admin: Admin
     package var log: Log
-    /// The values as they were read, for `summary`.
+    /// The values as read, for `summary`.
     package let effectiveValues: [EffectiveValue]
     package let locations: [String: ConfigurationLocation]
 
     package struct Kafka: Hashable, Sendable {
-        /// `host:port`, several separated by commas.
+        /// `host:port`, or several separated by commas.
         package var bootstrapServers: String
         package var groupID: String
-        /// The process' name as a static member, to which each shard adds its number.
+        /// The process's static member ID, to which each shard adds its number.
         package var groupInstanceID: String?
-        /// librdkafka's properties, by their own names; none that Heliograph sets itself.
+        /// librdkafka's properties by name, without those that Heliograph sets itself.
         package var properties: [String: String]
-        /// Files that hold properties, by the property: each was written with `_file` behind its name.
+        /// Files that contain properties, by property; the configuration appends `_file` to their
+        /// names.
         package var propertyFiles: [String: String]
         package var createTopics: Bool
         package var start: Start
@@ -45,7 +46,7 @@ package struct Configuration: Hashable, Sendable {
         case warn
     }
 
-    /// Where a consumer group without stored offsets starts.
+    /// Where to start if the consumer group has no committed offsets.
     package enum Start: String, Hashable, Sendable, CaseIterable {
         case earliest
         case latest
@@ -58,7 +59,7 @@ package struct Configuration: Hashable, Sendable {
         case stop
     }
 
-    /// What the records of a source are.
+    /// The kind of a source's records.
     package enum SourceKind: String, Hashable, Sendable, CaseIterable {
         /// Events of the schema `notification-event`, each for one device.
         case notification
@@ -78,7 +79,7 @@ package struct Configuration: Hashable, Sendable {
         /// Nil: none.
         package var directory: String?
         package var payloadSchemas: [PayloadSchema]
-        /// Whether `format` is enforced where a schema leaves it an annotation.
+        /// Whether to enforce `format` even if a schema treats it as an annotation.
         package var assertFormat: Bool
         package var payload: PayloadChecks
     }
@@ -91,21 +92,21 @@ package struct Configuration: Hashable, Sendable {
     }
 
     package struct SchemaRegistry: Hashable, Sendable {
-        /// Base addresses, asked in turn; empty: there is none.
+        /// Base URLs, tried in turn; empty: there is no registry.
         package var urls: [String]
         package var username: String?
         package var password: SecretSource?
         package var bearerToken: SecretSource?
-        /// PEM; nil: the system's roots.
+        /// A PEM file; nil: the system's roots.
         package var caFile: String?
         package var requestTimeout: Duration
     }
 
-    /// What happens to a payload that violates Apple's documentation.
+    /// What to do with a payload that violates Apple's documentation.
     package enum PayloadChecks: String, Hashable, Sendable, CaseIterable {
-        /// Sent, and the outcome carries the violations.
+        /// Send it, and add the violations to the outcome.
         case warn
-        /// The outcome is `invalid`.
+        /// Reject it with the outcome `invalid`.
         case strict
         case off
     }
@@ -117,32 +118,34 @@ package struct Configuration: Hashable, Sendable {
         /// Nil: off.
         package var deadLetterTopic: KafkaTopic?
         package var deadLetterHeaders: DeadLetterStyle
-        /// Outcomes and offsets are written in one transaction.
+        /// Whether outcomes and offsets are written in one transaction.
         package var transactional: Bool
-        /// The process' name among transactional producers, to which each shard adds its number;
-        /// nil: the group's and the host's.
+        /// The process's transactional ID, to which each shard adds its number.
+        ///
+        /// Nil: derived from the group and the host.
         package var transactionalID: String?
-        /// Outcomes say when the event was received, sent and answered; see `DeliveryTimes`.
+        /// Whether outcomes have headers with the times of receipt, sending and answer; see
+        /// `DeliveryTimes`.
         package var timingHeaders: Bool
     }
 
-    /// Whose headers a dead letter carries.
+    /// The product whose dead-letter headers to use.
     package enum DeadLetterStyle: String, Hashable, Sendable, CaseIterable {
         case connect
         case spring
     }
 
     package struct APNs: Hashable, Sendable {
-        /// Never empty; no name twice.
+        /// Never empty; contains no name twice.
         package var credentials: [Credential]
         package var endpoints: Endpoints
-        /// PEM; nil: the system's roots.
+        /// A PEM file; nil: the system's roots.
         package var caFile: String?
-        /// Gives tunnels (RFC 9110, 9.3.6); nil: connections are direct.
+        /// A proxy that supports tunnels (RFC 9110, 9.3.6); nil: connect directly.
         package var proxy: ProxyAddress?
         package var proxyPassword: SecretSource?
         package var noProxy: ProxyExceptions?
-        /// Per shard, credential and environment.
+        /// Limits per shard, credential and environment.
         package var connections: Connections
         package var requestTimeout: Duration
         package var pingAfterIdle: Duration
@@ -152,33 +155,33 @@ package struct Configuration: Hashable, Sendable {
         package var name: String
         package var proof: Proof
         package var bundleIDs: [BundleIDPattern]
-        /// Where it may be used; never empty.
+        /// The environments where it may be used; never empty.
         package var environments: [APNsEnvironment]
-        /// Of the events that name none.
+        /// The environment for events that specify none.
         package var environment: APNsEnvironment
 
-        /// How it authenticates to APNs.
+        /// How it authenticates with APNs.
         package enum Proof: Hashable, Sendable {
-            /// By a token that is signed with the key of a `.p8` file.
+            /// With a token signed by the key in a `.p8` file.
             case providerToken(teamID: String, keyID: KeyID, key: SecretSource)
-            /// By a certificate in the TLS handshake.
+            /// With a certificate in the TLS handshake.
             case certificate(CertificateFiles)
         }
     }
 
-    /// Where Apple's key identifier comes from.
+    /// The source of Apple's key ID.
     package enum KeyID: Hashable, Sendable {
         case text(String)
-        /// Next to the key: the two may change together while the service runs.
+        /// In a file next to the key, so that both can change together while the service runs.
         case file(String)
     }
 
     package struct CertificateFiles: Hashable, Sendable {
-        /// PEM or PKCS#12.
+        /// A PEM or PKCS#12 file.
         package var certificate: String
         /// PEM; nil: the key is in the certificate's file.
         package var privateKey: SecretSource?
-        /// Of the key or of the PKCS#12 file.
+        /// The passphrase of the key or of the PKCS#12 file.
         package var passphrase: SecretSource?
     }
 
@@ -195,7 +198,7 @@ package struct Configuration: Hashable, Sendable {
             }
         }
 
-        /// Where broadcast channels are managed.
+        /// The endpoint for managing broadcast channels.
         package func management(_ environment: APNsEnvironment) -> Endpoint {
             switch environment {
             case .production: managementProduction
@@ -210,17 +213,17 @@ package struct Configuration: Hashable, Sendable {
     }
 
     package struct Retry: Hashable, Sendable {
-        /// Maximum number of attempts from memory, including the first.
+        /// The maximum number of attempts from memory, including the first.
         package var attempts: Int
         package var hereFor: Duration
         package var baseDelay: Duration
         package var maxDelay: Duration
-        /// Delays of the retry topics, each longer than the one before; empty: none.
+        /// The delays of the retry topics in ascending order; empty: there are none.
         package var later: [Duration]
         package var maxRetryAfter: Duration
-        /// Retries that a hundred successes allow.
+        /// The number of retries per hundred successes.
         package var budgetPercent: Int
-        /// Whether `voip` and `pushtotalk` are sent again after an unknown fate.
+        /// Whether to resend `voip` and `pushtotalk` if APNs may already have received them.
         package var resendCalls: Bool
         package var giveUpAfter: Duration
     }
@@ -228,45 +231,45 @@ package struct Configuration: Hashable, Sendable {
     /// Token hygiene.
     package struct Tokens: Hashable, Sendable {
         package var suppressUnregistered: Bool
-        /// Per process.
+        /// The limit per process.
         package var maxSuppressed: Int
-        /// Notifications per shard; 0: off.
+        /// The number of notifications per shard; 0: off.
         package var dedupWindow: Int
         /// 0: no fuse.
         package var fuseMinimumAnswers: Int
     }
 
-    /// Per process unless stated otherwise.
+    /// Limits per process, unless stated otherwise.
     package struct Limits: Hashable, Sendable {
         package var inFlightEvents: Int
         package var inFlightBytes: Int
-        /// The largest record that is read as an event.
+        /// The largest record that is read as an event, in bytes.
         package var eventBytes: Int
-        /// Nil: an event may be as old as it likes.
+        /// Nil: no limit on an event's age.
         package var eventAge: Duration?
-        /// No pattern twice.
+        /// Contains no pattern twice.
         package var rates: [Rate]
         package var drainTimeout: Duration
     }
 
-    /// A bound on the requests to APNs for an app, or for several together.
+    /// A limit on requests to APNs for one app, or for several together.
     package struct Rate: Hashable, Sendable {
         package var bundleIDs: BundleIDPattern
-        /// Of the process.
+        /// The limit for the whole process.
         package var requestsPerSecond: Int
-        /// Nil: those of a second.
+        /// Nil: as many as in one second.
         package var burst: Int?
     }
 
     package struct Admin: Hashable, Sendable {
         package var host: String
-        /// 0: a free one.
+        /// 0: any free port.
         package var port: UInt16
-        /// Names that the port answers to, next to those that it always does.
+        /// Host names that the port accepts in addition to the built-in ones.
         package var hosts: [String]
-        /// Nil: everybody may see every page.
+        /// Nil: no token is required.
         package var bearerToken: SecretSource?
-        /// PEM; nil: without TLS.
+        /// A PEM file; nil: no TLS.
         package var certificateFile: String?
         /// PEM; nil: the key is in the certificate's file.
         package var privateKey: SecretSource?
@@ -275,21 +278,22 @@ package struct Configuration: Hashable, Sendable {
     package struct Log: Hashable, Sendable {
         package var level: LogLevel
         package var format: LogFormat
-        /// Nil: logs do not distinguish devices.
+        /// Nil: logs do not identify devices.
         package var fingerprintKey: SecretSource?
-        /// Where shards log the inputs of their engines; nil: nowhere.
+        /// The folder where shards log their engines' inputs; nil: they do not.
         package var inputsFolder: String?
     }
 }
 
 extension Configuration {
-    /// Reads a configuration; touches no file and no environment but what it is given.
+    /// Reads a configuration from its text; accesses no files, and no environment except the
+    /// argument.
     ///
     /// - Parameters:
-    ///   - yaml: The text of the file; empty is a file without keys.
-    ///   - fileName: What problems call the file.
-    ///   - environment: Only `NO_PROXY` and what begins with `HELIOGRAPH_` is looked at.
-    /// - Throws: Every problem there is, in the order of the file.
+    ///   - yaml: The text of the file; an empty text has no keys.
+    ///   - fileName: The file's name in error messages.
+    ///   - environment: Only `NO_PROXY` and names with the prefix `HELIOGRAPH_` are used.
+    /// - Throws: Every problem, in file order.
     package init(
         yaml: String,
         fileName: String,
@@ -306,9 +310,9 @@ extension Configuration {
         self = configuration
     }
 
-    /// Reads a configuration as far as it can be read, with everything that is wrong with it.
+    /// Reads a configuration as far as possible, and returns it with all problems.
     ///
-    /// - Throws: When the text is not YAML: what its keys are is anybody's guess.
+    /// - Throws: If the text is not YAML, so that there are no keys to check.
     package static func read(
         yaml: [UInt8],
         fileName: String,
@@ -325,7 +329,7 @@ extension Configuration {
         return (configuration, reader.problems)
     }
 
-    /// The effective configuration as it was read, one `key: value` a line, secrets hidden.
+    /// The effective configuration, as one `key: value` per line, with secrets hidden.
     package var summary: String {
         effectiveValues.map { "\($0.path): \($0.text)".printable + "\n" }.joined()
     }

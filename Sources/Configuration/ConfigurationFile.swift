@@ -1,14 +1,14 @@
 import YAML
 
-/// The text of a configuration file as a tree of nodes, with what is wrong in the text itself.
+/// A configuration file as a tree, with the problems of the text itself.
 struct ConfigurationFile {
     let name: String
-    /// Nil for a file without keys, or one that is not YAML.
+    /// Nil if the file has no keys, or is not YAML.
     let root: YAMLNode?
-    /// Of a file that is not YAML, one; else the keys that are set twice and the like.
+    /// One problem if the file is not YAML; otherwise, for example, keys that are set twice.
     let problems: [ConfigurationProblem]
 
-    /// Reads a text; `name` is what locations call it.
+    /// Reads a text; locations call it `name`.
     init(_ bytes: [UInt8], name: String) {
         self.name = name
         do throws(YAMLError) {

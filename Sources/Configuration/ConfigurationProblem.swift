@@ -1,6 +1,6 @@
 import Log
 
-/// Where a value was written.
+/// The location of a value.
 package enum ConfigurationLocation: Hashable, Sendable, CustomStringConvertible {
     /// Line and column count from 1; columns count Unicode scalars.
     case file(String, line: Int, column: Int)
@@ -14,17 +14,17 @@ package enum ConfigurationLocation: Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// One thing that is wrong with the configuration.
+/// A problem with the configuration.
 package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The key, as `apns.credentials.0.key_file`; empty for the file as a whole.
+    /// The key, such as `apns.credentials.0.key_file`; empty for the whole file.
     package var path: String
-    /// What is wrong and what is expected.
+    /// What is wrong, and what is expected.
     package var message: String
     /// Nil for a key that is not set.
     package var location: ConfigurationLocation?
 
     package init(path: String, message: String, location: ConfigurationLocation? = nil) {
-        // What stands where a key belongs may be anything, too.
+        // The text in place of a key may be anything, too.
         self.path = Secrets.withoutKeys(path)
         self.message = Secrets.withoutKeys(Secrets.withoutPasswords(message))
         self.location = location
@@ -42,7 +42,8 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         return "\(path): \(message)\(place)".printable
     }
 
-    /// Each once, in the order in which a person fixes them: down the file, then the rest.
+    /// Without duplicates, in the order in which people fix them: from the top of the file, then
+    /// the rest.
     package static func ordered(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
         var told: Set<ConfigurationProblem> = []
         let different = problems.filter { told.insert($0).inserted }
@@ -56,7 +57,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// Everything that is wrong with the configuration, never empty.
+/// All problems with the configuration; never empty.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     package let problems: [ConfigurationProblem]
 

@@ -2,9 +2,9 @@ import Spelling
 import Vocabulary
 import YAML
 
-/// One key of the configuration, as the reference lists it.
+/// A configuration key, as described in the reference documentation.
 package struct KeyDefinition: Hashable, Sendable {
-    /// With `[]` for the entries of a list, as `apns.credentials[].key_file`.
+    /// Entries of lists are written as `[]`, as in `apns.credentials[].key_file`.
     package var path: String
     package var type: String
     /// Nil: the key must be set.
@@ -12,22 +12,23 @@ package struct KeyDefinition: Hashable, Sendable {
     package var documentation: String
 }
 
-/// One effective value, as the summary prints it.
+/// An effective value, as printed in the summary.
 package struct EffectiveValue: Hashable, Sendable {
     package var path: String
     package var text: String
 }
 
-/// What the sections of one reading share: the two sources, and what was found in them.
+/// The state shared by all sections: the two sources, and what was found in them.
 ///
-/// Each key is defined once, where `Configuration` reads it. Names of environment variables, the
-/// list of known keys, the reference and the summary all follow from that one call.
+/// Each key is defined once, where `Configuration` reads it. The names of environment variables,
+/// the list of known keys, the reference documentation and the summary are all derived from that
+/// call.
 final class ConfigurationReader {
     let file: ConfigurationFile
     let environment: [String: String]
     /// The variable `NO_PROXY`, which many systems set for every process.
     let noProxy: String?
-    /// True when nothing is read and only the definitions are wanted.
+    /// Whether to collect only the definitions, and to read no values.
     let isDescribing: Bool
 
     private(set) var problems: [ConfigurationProblem]
@@ -36,9 +37,9 @@ final class ConfigurationReader {
     private var definedPaths: Set<String> = []
     private var knownVariables: Set = [Configuration.fileVariable]
     private(set) var locations: [String: ConfigurationLocation] = [:]
-    /// Where single values are wrong, once all are read.
+    /// The paths of invalid values, known once all are read.
     private var unsoundPaths: Set<String> = []
-    /// The same, and what they are part of.
+    /// The same paths, and those of everything that contains them.
     private var unsoundWholes: Set<String> = []
 
     init(file: ConfigurationFile, environment: [String: String], isDescribing: Bool = false) {
@@ -51,12 +52,12 @@ final class ConfigurationReader {
 
     static let prefix = "HELIOGRAPH_"
 
-    /// The file as a whole.
+    /// The root of the file.
     func root() -> ConfigurationSection {
         ConfigurationSection(reader: self, path: [], setting: setting(file.root))
     }
 
-    // MARK: What sections note
+    // MARK: Called by sections
 
     func define(_ definition: KeyDefinition) {
         guard definedPaths.insert(definition.path).inserted else { return }
@@ -72,20 +73,20 @@ final class ConfigurationReader {
         locations[path] = location
     }
 
-    /// Every value is read; what follows looks at several of them together.
+    /// Ends the reading of single values; checks of several values together follow.
     func endReading() {
         unsoundPaths = Set(problems.map(\.path))
         unsoundWholes = Set(unsoundPaths.flatMap(Self.wholes))
     }
 
-    /// Whether nothing was wrong with the value at a path, or with a part of it.
+    /// Whether the value at a path, and every part of it, is valid.
     ///
-    /// Otherwise something may stand for it that nobody has written.
+    /// Otherwise it may contain a placeholder.
     func isSound(_ path: String) -> Bool {
         !unsoundWholes.contains(path) && unsoundPaths.isDisjoint(with: Self.wholes(path))
     }
 
-    /// What a value is part of, from the whole file on, and the value itself.
+    /// The paths that contain a path, starting with the whole file, and the path itself.
     private static func wholes(_ path: String) -> [String] {
         let ends = path.indices.filter { path[$0] == "." } + [path.endIndex]
         return [""] + ends.map { String(path[..<$0]) }
@@ -101,9 +102,9 @@ final class ConfigurationReader {
         )
     }
 
-    /// The value of the environment if it has one, else that of the file.
-    ///
-    /// An empty variable says null of a key that `mayBeNull`, and nothing of any other: it is what
+    /// The environment's value if there is one, else the file's.
+    /// An empty variable means null for a key that `mayBeNull`, and is ignored for any other key:
+    /// Compose files and charts turn unset variables into empty ones.
     /// an unset one becomes on its way through a Compose file or a chart.
     func setting(_ path: [String], _ node: YAMLNode?, mayBeNull: Bool) -> Setting {
         let variable = Self.variable(for: path)
@@ -135,14 +136,14 @@ final class ConfigurationReader {
 
     // MARK: The environment
 
-    /// `kafka.group_id` is `HELIOGRAPH_KAFKA_GROUP_ID`.
+    /// The variable for a key: `HELIOGRAPH_KAFKA_GROUP_ID` for `kafka.group_id`.
     static func variable(for path: [String]) -> String {
         prefix + path.map { $0.uppercased() }.joined(separator: "_")
     }
 
     /// Whether a variable sets something under `path`.
     ///
-    /// An empty one makes no entry of a list, but it is not an unknown one either.
+    /// An empty variable does not create a list entry, but is not unknown either.
     func hasVariable(under path: [String]) -> Bool {
         let start = Self.variable(for: path) + "_"
         let found = environment.filter { name, text in
@@ -152,8 +153,7 @@ final class ConfigurationReader {
         return !found.allSatisfy(\.value.isEmpty)
     }
 
-    /// The variables that begin with `path` and are not empty, less that beginning, in order of
-    /// their names.
+    /// The nonempty variables with the prefix `path`, with the rest of their names, sorted by name.
     func variables(under path: [String]) -> [(name: String, suffix: String, value: String)] {
         let start = Self.variable(for: path) + "_"
         let found = environment.filter { $0.key.hasPrefix(start) }.sorted { $0.key < $1.key }
@@ -163,9 +163,9 @@ final class ConfigurationReader {
         }
     }
 
-    /// The first variable of an entry beyond `count` in a list that has no entry there.
+    /// The first variable for a list entry after a gap, where `count` entries exist.
     ///
-    /// All of them are known from then on, empty ones as well: the gap is what is wrong with them.
+    /// All variables after the gap, even empty ones, count as known: the gap is the actual problem.
     func variable(past count: Int, inListAt path: [String]) -> (name: String, entry: Int)? {
         let start = Self.variable(for: path) + "_"
         var found: [(name: String, entry: Int)] = []
@@ -180,7 +180,7 @@ final class ConfigurationReader {
         return found.min { ($0.entry, $0.name) < ($1.entry, $1.name) }
     }
 
-    /// Reports the variables that no key has asked for.
+    /// Reports the variables that belong to no key.
     func reportUnknownVariables() {
         for (variable, text) in environment.sorted(by: { $0.key < $1.key })
         where !knownVariables.contains(variable) && !isServiceLink(variable, text) {
@@ -197,9 +197,9 @@ final class ConfigurationReader {
         }
     }
 
-    /// Kubernetes sets variables like these in every pod for a Service called `heliograph...`.
+    /// Whether Kubernetes set this variable, as it does for a Service named `heliograph...`.
     ///
-    /// The one of Service `heliograph-admin` would even read as `admin.port`.
+    /// A variable for the Service `heliograph-admin` would even be read as `admin.port`.
     private func isServiceLink(_ variable: String, _ text: String) -> Bool {
         let isAddress = ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
         if variable.contains("_PORT"), isAddress { return true }
@@ -210,7 +210,7 @@ final class ConfigurationReader {
     }
 }
 
-/// What one key holds, before it has a type.
+/// The value of a key, before it is converted to a type.
 enum Setting {
     case absent
     case scalar(Scalar, ConfigurationLocation?)
@@ -224,7 +224,7 @@ enum Setting {
         }
     }
 
-    /// Absent, or null.
+    /// Whether it is absent or null.
     var isUnset: Bool {
         switch self {
         case .absent: true

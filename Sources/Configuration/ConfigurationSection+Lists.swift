@@ -1,7 +1,7 @@
 import YAML
 
 extension ConfigurationSection {
-    /// A list of scalars that must not be empty.
+    /// Reads a list of scalars that must not be empty.
     func list<Element>(
         _ name: String,
         of type: ValueType<Element>,
@@ -16,7 +16,7 @@ extension ConfigurationSection {
         return values(name, of: type, elements)
     }
 
-    /// A list of scalars with a default; it may be empty.
+    /// Reads a list of scalars with a default; it may be empty.
     func list<Element>(
         _ name: String,
         of type: ValueType<Element>,
@@ -33,7 +33,7 @@ extension ConfigurationSection {
         return elements(name, setting).map { values(name, of: type, $0) } ?? []
     }
 
-    /// - Returns: nil, and a report, for anything but a list.
+    /// - Returns: nil, after reporting a problem, if it is not a list.
     private func elements(_ name: String, _ setting: Setting) -> [Setting]? {
         switch setting {
         case .absent: return []
@@ -64,7 +64,7 @@ extension ConfigurationSection {
         "[\(values.map(type.print).joined(separator: ", "))]"
     }
 
-    /// A list of mappings, each read by `body`; empty when the key is absent.
+    /// Reads a list of mappings with `body`; empty if the key is absent.
     func entries<Entry>(_ name: String, _ body: (ConfigurationSection) -> Entry) -> [Entry] {
         let setting = setting(name)
         var elements: [Setting] = []
@@ -74,7 +74,7 @@ extension ConfigurationSection {
         case .scalar, .mapping:
             report(name, Self.shape(of: setting), "a list of mappings", setting)
         }
-        // Entries past the end of the file's list come from the environment alone.
+        // Entries past the end of the file's list can only come from the environment.
         while reader.hasVariable(under: path + [name, "\(elements.count)"]) {
             elements.append(.absent)
         }
@@ -107,9 +107,9 @@ extension ConfigurationSection {
         return body(section)
     }
 
-    /// A mapping whose keys are not ours: every scalar in it, by name.
+    /// Reads a mapping with arbitrary keys: all its scalars, by name.
     ///
-    /// In a variable's name `_` stands for the `.` of the property's, but before a last `FILE`.
+    /// In a variable's name, `_` stands for the property's `.`, except before a final `FILE`.
     func properties(_ name: String, _ documentation: String) -> [String: String] {
         define(name, "mapping of text, numbers and booleans", "{}", documentation)
         var properties: [String: String] = [:]
@@ -146,7 +146,7 @@ extension ConfigurationSection {
         return properties
     }
 
-    /// A list in one variable: separated by commas, or in YAML's brackets.
+    /// Splits a list in one variable, which is separated by commas or in YAML's brackets.
     private static func elements(
         of text: String,
         _ location: ConfigurationLocation?
@@ -164,7 +164,7 @@ extension ConfigurationSection {
 }
 
 extension String {
-    /// Without spaces at its ends.
+    /// The text without white space at its ends.
     fileprivate var trimmed: String {
         var text = self[...]
         while text.first?.isWhitespace == true { text.removeFirst() }

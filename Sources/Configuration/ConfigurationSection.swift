@@ -2,9 +2,9 @@ import Spelling
 import Vocabulary
 import YAML
 
-/// A mapping of the configuration, while it is read.
+/// A mapping in the configuration, while it is being read.
 ///
-/// Each call defines one key of it; `finish` then reports the keys that no call has defined.
+/// Each call defines one key; `finish` then reports the keys that no call has defined.
 final class ConfigurationSection {
     let reader: ConfigurationReader
     let path: [String]
@@ -31,7 +31,7 @@ final class ConfigurationSection {
 
     // MARK: Scalars
 
-    /// A key with a default.
+    /// Reads a key with a default.
     func value<Value>(
         _ name: String,
         _ type: ValueType<Value>,
@@ -50,7 +50,7 @@ final class ConfigurationSection {
         return value
     }
 
-    /// A key that may be null.
+    /// Reads a key that may be null.
     func optional<Value>(
         _ name: String,
         _ type: ValueType<Value>,
@@ -69,9 +69,9 @@ final class ConfigurationSection {
         return value
     }
 
-    /// A key that must be set.
+    /// Reads a key that must be set.
     ///
-    /// `isNeeded` is false where another key has made it pointless.
+    /// `isNeeded` is false if another key makes it unnecessary.
     func required<Value>(
         _ name: String,
         _ type: ValueType<Value>,
@@ -89,23 +89,23 @@ final class ConfigurationSection {
         return value
     }
 
-    /// Whether the file or the environment says anything but null about a key.
+    /// Whether the file or the environment sets a key to anything but null.
     func isSet(_ name: String, mayBeNull: Bool = false) -> Bool {
         !setting(name, mayBeNull: mayBeNull).isUnset
     }
 
-    /// Whether the file or the environment says anything about a list.
+    /// Whether the file or the environment sets a list.
     func hasList(_ name: String) -> Bool {
         if case .absent = setting(name) { return reader.hasVariable(under: path + [name]) }
         return true
     }
 
-    /// Lists the default of an absent list in the summary.
+    /// Adds the default of an absent list to the summary.
     func noteDefault(_ name: String, _ text: String) {
         note(name, text)
     }
 
-    /// Reports every key that was not defined by now.
+    /// Reports every key that was not defined.
     func finish() {
         for pair in pairs where !known.contains(pair.key) {
             let question = NearMiss.question(

@@ -1,8 +1,8 @@
 import Log
 
-/// What a try to reach something said, for people.
+/// The result of testing a connection, for people.
 package struct ConnectionFinding: Hashable, Sendable {
-    /// The key that names what was tried.
+    /// The key that configures what was tested.
     package let place: String
     package let text: String
     package let isFailure: Bool
@@ -11,7 +11,7 @@ package struct ConnectionFinding: Hashable, Sendable {
         Self(place: place, text: text, isFailure: false)
     }
 
-    /// The text says what is wrong, and what to do.
+    /// Makes a failure; the text says what is wrong, and what to do.
     package static func fails(_ place: String, _ text: String) -> Self {
         Self(place: place, text: text, isFailure: true)
     }
@@ -22,6 +22,6 @@ package struct ConnectionFinding: Hashable, Sendable {
         self.isFailure = isFailure
     }
 
-    /// One line, whatever peers' words are in it.
+    /// One line; texts from peers are made printable.
     package var line: String { "\(isFailure ? "failed" : "ok    ")  \(place): \(text)".printable }
 }

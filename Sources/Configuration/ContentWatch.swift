@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 package import SystemIO
 
-/// Decides when repeatedly read content has changed.
+/// Detects changes of content that is read repeatedly.
 ///
-/// A change is taken once two readings in a row agree, so that neither a half-written file nor half
-/// of a Kubernetes volume's swap is. When an operator asks for the reading, one is enough: the files
-/// are complete then.
+/// A change counts once two consecutive readings agree, so that neither a half-written file nor
+/// half of a Kubernetes volume's swap is used. If an operator requests the reading, one is enough,
+/// because the files are complete then.
 package struct ContentWatch<Reading: Equatable & Sendable>: Sendable {
-    /// What was last taken, or refused.
+    /// The content that was last adopted or rejected.
     package private(set) var settled: Reading
-    /// The reading before, if it was another.
+    /// The previous reading, if it differed.
     private var candidate: Reading?
 
     package init(inUse: Reading) {
@@ -18,9 +18,9 @@ package struct ContentWatch<Reading: Equatable & Sendable>: Sendable {
     }
 
     /// - Parameters:
-    ///   - reading: What is there now.
-    ///   - isAsked: Whether an operator asked for it to be read.
-    /// - Returns: The reading, when it is new, and asked for or the same as the one before.
+    ///   - reading: The current content.
+    ///   - isAsked: Whether an operator requested the reading.
+    /// - Returns: The reading, if it is new, and either requested or equal to the previous one.
     package mutating func read(_ reading: Reading, isAsked: Bool = false) -> Reading? {
         guard reading != settled else {
             candidate = nil
@@ -36,13 +36,14 @@ package struct ContentWatch<Reading: Equatable & Sendable>: Sendable {
     }
 }
 
-/// A thread that looks at files every second, and when it is asked to, whatever the file system:
-/// inotify reveals nothing of network mounts.
+/// A thread that checks files every second, and on request.
+///
+/// It does not use inotify, which reports no changes on network mounts.
 package final class WatchThread: Sendable {
     private enum Wish: Hashable, Sendable {
         case nothing
         case look
-        /// Stays.
+        /// Terminal.
         case end
     }
 
@@ -55,9 +56,9 @@ package final class WatchThread: Sendable {
         wakeup = try Wakeup()
     }
 
-    /// Calls `look` with what it left in `state`, and whether `lookNow` asked for it, until `stop`.
+    /// Calls `look` with its state, and whether `lookNow` requested it, until `stop`.
     ///
-    /// It must not keep its owner alive.
+    /// `look` must not retain the owner of this object.
     package func start<State: Sendable>(
         named name: String,
         _ state: State,
@@ -80,7 +81,7 @@ package final class WatchThread: Sendable {
         thread.start()
     }
 
-    /// Has the thread look without waiting for its time; several calls before it does so are one.
+    /// Lets the thread check now; several calls before it does so count once.
     package func lookNow() {
         wish.withLock { if $0 == .nothing { $0 = .look } }
         wakeup.signal()
@@ -91,12 +92,12 @@ package final class WatchThread: Sendable {
         wakeup.signal()
     }
 
-    /// Waits for the next look's time, or for a wish.
+    /// Waits for the time of the next check, or for a request.
     ///
-    /// - Returns: Whether it is time.
+    /// - Returns: Whether the time has come.
     private static func waitIsOver(_ wakeup: Wakeup) -> Bool {
         var interest = pollfd(fd: wakeup.fileDescriptor, events: Int16(POLLIN), revents: 0)
-        // SAFETY: poll writes one pollfd; the descriptor is open for as long as `wakeup` is there.
+        // SAFETY: poll writes one pollfd; the descriptor stays open as long as `wakeup` lives.
         let count = unsafe poll(&interest, 1, intervalMilliseconds)
         wakeup.drain()
         return count == 0

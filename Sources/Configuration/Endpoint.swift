@@ -1,6 +1,6 @@
 import HTTP2IO
 
-/// The address of APNs, or of a replacement: always HTTPS.
+/// The HTTPS address of APNs, or of a replacement.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// A DNS name or an IP address, without brackets.
     package let host: String
@@ -11,7 +11,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `https://host:port`; without a port it is 443.
+    /// Parses `https://host:port`; the default port is 443.
     package init?(url: String) {
         let scheme = "https://"
         guard url.hasPrefix(scheme) else { return nil }
@@ -25,7 +25,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads `host:port` or `[IPv6]:port`.
+    /// Parses `host:port` or `[IPv6]:port`.
     package init?(authority: String) {
         guard let colon = authority.lastIndex(of: ":") else { return nil }
         let digits = authority[authority.index(after: colon)...]
@@ -66,7 +66,7 @@ extension ValueType where Value == Endpoint {
 }
 
 extension ValueType where Value == String {
-    /// Kafka's brokers: `host:port`, several separated by commas.
+    /// Kafka's brokers: `host:port`, or several separated by commas.
     static let brokers = text(
         "brokers",
         expectation: "host:port, or several of them separated by commas"
@@ -76,7 +76,7 @@ extension ValueType where Value == String {
         }
     }
 
-    /// What a socket can be bound to without asking a name server.
+    /// An address to which a socket can be bound without name resolution.
     static let listenAddress = text("IP address", expectation: "an IP address or localhost") {
         $0 == "localhost" || SocketAddress(numeric: $0, port: 0) != nil
     }

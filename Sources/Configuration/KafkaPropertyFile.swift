@@ -6,7 +6,7 @@ enum KafkaPropertyFile {
     /// It is read again and again while the service runs, so it is a property itself.
     static let tokens = "sasl.oauthbearer.token_file"
 
-    /// The property that a file holds; nil: the key is a property itself.
+    /// The property whose value is in a file; nil: the key is itself a property.
     static func property(of key: String) -> String? {
         guard key.hasSuffix(suffix), KafkaConfiguration.withoutPrefix(key) != tokens else {
             return nil
@@ -16,9 +16,9 @@ enum KafkaPropertyFile {
 
     static func key(of property: String) -> String { property + suffix }
 
-    /// The key that a variable stands for, given with `.` for each `_`.
+    /// The key for a variable's name, in which each `_` was replaced by `.`.
     ///
-    /// librdkafka has properties of its own in `.file`, of OAUTHBEARER.
+    /// librdkafka has its own OAUTHBEARER properties that end with `.file`.
     static func key(ofVariable dotted: String) -> String {
         let name = KafkaConfiguration.withoutPrefix(dotted)
         let isOwn = name.hasPrefix("sasl.oauthbearer.") && name != "sasl.oauthbearer.token.file"
@@ -27,9 +27,9 @@ enum KafkaPropertyFile {
 }
 
 extension Configuration {
-    /// Reads the files that hold properties of Kafka's client, and sets these.
+    /// Reads the files that contain properties of the Kafka client, and sets these properties.
     ///
-    /// - Returns: One problem for each file that is unusable, under its key.
+    /// - Returns: One problem for each unusable file, with its key.
     package mutating func takePropertyFiles() -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
         for (property, path) in kafka.propertyFiles.sorted(by: { $0.key < $1.key }) {
@@ -56,7 +56,7 @@ extension Configuration {
         } catch {
             throw KafkaPropertyFileError(sentence: "\(error); check the path")
         }
-        // To the library a text ends at its first NUL.
+        // librdkafka ends a text at its first NUL.
         guard let text = SecretText.line(ofUTF8: bytes), !text.utf8.contains(0) else {
             throw KafkaPropertyFileError(sentence: "is not text in UTF-8; save it as UTF-8")
         }

@@ -1,19 +1,19 @@
 import KafkaIO
 
-/// The files of Kafka's client: of one that it cannot read, it reports OpenSSL's number only.
+/// The files of the Kafka client, checked here because it reports only OpenSSL's error number.
 extension Configuration {
     private static let tlsFiles: Set = [
         "ssl.ca.location", "ssl.certificate.location", "ssl.crl.location", "ssl.key.location",
         "ssl.keystore.location",
     ]
     private static let secretFiles: Set = ["ssl.key.location", "ssl.keystore.location", keytab]
-    /// May also be a directory, or the word for "wherever systems have it".
+    /// May also be a directory, or the keyword for the system's default.
     private static let caLocation = "ssl.ca.location"
     private static let keytab = "sasl.kerberos.keytab"
 
-    /// Looks at the files of `kafka.properties` that the client is going to read.
+    /// Checks the files in `kafka.properties` that the client will read.
     ///
-    /// - Returns: One problem for each that cannot be read, under its property.
+    /// - Returns: One problem for each unreadable file, with its property.
     package func kafkaFileProblems() -> [ConfigurationProblem] {
         kafkaFiles.compactMap { property, file in
             let mayBeDirectory = KafkaConfiguration.withoutPrefix(property) == Self.caLocation
@@ -33,7 +33,7 @@ extension Configuration {
         }
     }
 
-    /// Those with a key, and those that replace a property, by the configuration's key.
+    /// The files that contain a key or replace a property, with their configuration keys.
     var kafkaSecretFiles: [(key: String, path: String)] {
         let keys = kafkaFiles.filter {
             Self.secretFiles.contains(KafkaConfiguration.withoutPrefix($0.property))
@@ -63,14 +63,14 @@ extension Configuration {
         kafkaValues(of: ["security.protocol"]).contains { $0.hasSuffix("ssl") }
     }
 
-    /// The mechanism of SASL that is used where none is named.
+    /// Whether Kerberos is used: explicitly, or by default because no SASL mechanism is set.
     private var usesKerberos: Bool {
         let mechanisms = kafkaValues(of: ["sasl.mechanism", "sasl.mechanisms"])
         return kafkaValues(of: ["security.protocol"]).contains { $0.hasPrefix("sasl") }
             && (mechanisms.isEmpty || mechanisms.contains("gssapi"))
     }
 
-    /// What a property is set to, in lower case, for consumers, producers or both.
+    /// A property's values for consumers, producers or both, in lower case.
     private func kafkaValues(of names: Set<String>) -> [String] {
         kafka.properties.filter { names.contains(KafkaConfiguration.withoutPrefix($0.key)) }
             .map { $0.value.lowercased() }

@@ -1,18 +1,18 @@
 import Glibc
 
 extension Configuration {
-    /// A signing key has some 250 bytes.
+    /// A signing key takes about 250 bytes.
     package static let maxKeyFileByteCount = 1 << 16
-    /// The system's own bundle has some 200 KiB.
+    /// The system's own bundle takes about 200 KiB.
     package static let maxCAFileByteCount = 8 << 20
 
-    /// Looks at the files that the configuration names.
+    /// Checks the files that the configuration names.
     ///
-    /// Each must be there, readable, and no larger than such a file can be.
+    /// Each must exist, be readable, and not be larger than such a file can be.
     ///
-    /// The operator's schemas are compiled as well.
+    /// Also compiles the operator's schemas.
     ///
-    /// - Returns: One problem for each file that is not, under its key.
+    /// - Returns: One problem for each bad file, with its key.
     package func preflight() -> [ConfigurationProblem] {
         var sources: [(section: String, name: String, source: SecretSource?)] = []
         for (index, credential) in apns.credentials.enumerated() {
@@ -37,10 +37,10 @@ extension Configuration {
         return missing + inputsFolderProblems() + kafkaFileProblems() + schemaProblems()
     }
 
-    /// The files that are made in it have names of their own, so it has to be there and let them.
+    /// The folder must exist and be writable, because the files in it are created with new names.
     private func inputsFolderProblems() -> [ConfigurationProblem] {
         guard let folder = log.inputsFolder else { return [] }
-        // The dot is there in a folder only.
+        // A dot entry exists only in a folder.
         guard unsafe access(folder + "/.", W_OK | X_OK) != 0 else { return [] }
         let (path, error) = ("log.inputs_folder", FileError.unwritable(errno))
         return [
@@ -73,8 +73,8 @@ extension Configuration {
 }
 
 extension Configuration.Credential {
-    /// Where its key or certificate stands, with what belongs to it, by the names of the keys
-    /// without `_file`.
+    /// The files and variables of its key or certificate, by the names of their keys without
+    /// `_file`.
     package var sources: [(name: String, source: SecretSource)] {
         switch proof {
         case .providerToken(_, .text, let key): return [("key", key)]
@@ -90,9 +90,9 @@ extension Configuration.Credential {
     }
 }
 
-/// Why a file was not read.
+/// Why a file could not be read.
 package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// With the number of `errno`.
+    /// Contains the `errno`.
     case unreadable(Int32)
     case unwritable(Int32)
     case notRegular
@@ -110,16 +110,16 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func text(of code: Int32) -> String {
-        // SAFETY: strerror returns a terminated string, valid until this thread's next call.
+        // SAFETY: strerror returns a NUL-terminated string, valid until this thread's next call.
         unsafe String(cString: strerror(code))
     }
 }
 
-/// Whole files of a bounded size.
+/// Reads whole files of limited size.
 package enum BoundedFile {
-    /// The file's bytes; `limit` is the most that it may have.
+    /// The file's bytes; fails if there are more than `limit`.
     package static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
-        // Not blocking, or a named pipe without a writer would hold the process here.
+        // Non-blocking, because opening a named pipe without a writer would block.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .unreadable(errno) }
         defer { close(descriptor) }
@@ -130,7 +130,7 @@ package enum BoundedFile {
         var chunk = [UInt8](repeating: 0, count: 16_384)
         while true {
             let count = unsafe chunk.withUnsafeMutableBytes { buffer in
-                // SAFETY: read(2) writes at most the count it is given, the buffer's own.
+                // SAFETY: read(2) writes at most the count passed, which is that of the buffer.
                 unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             }
             if count < 0, errno == EINTR { continue }

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// An HTTP proxy as the configuration names it: `http://host:port` or `http://user@host:port`.
+/// An HTTP proxy, configured as `http://host:port` or `http://user@host:port`.
 package struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
     /// A DNS name or an IP address, without brackets.
     package let host: String
@@ -13,7 +13,7 @@ package struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         self.username = username
     }
 
-    /// Reads the URL; a password in it is refused, because it would be in logs and files.
+    /// Parses the URL; rejects a password in it, which would appear in logs and files.
     package init?(url: String) {
         let scheme = "http://"
         guard url.hasPrefix(scheme) else { return nil }
@@ -38,8 +38,8 @@ package struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
 
 /// Hosts that are reached without the proxy, in the form of the variable `NO_PROXY`.
 ///
-/// Names stand for themselves and everything below them, with or without a dot before; `*` is
-/// everything. Addresses are compared as text; networks are not understood.
+/// A name matches itself and all its subdomains, with or without a leading dot; `*` matches
+/// everything. Addresses are compared as text; networks are not supported.
 package struct ProxyExceptions: Hashable, Sendable, CustomStringConvertible {
     private let entries: [String]
 

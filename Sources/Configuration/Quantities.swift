@@ -1,12 +1,12 @@
 import Vocabulary
 
-/// Durations as written by people: one number, one unit.
+/// Durations in human-readable form: one number, one unit.
 package enum DurationText {
     private static let units: [(suffix: String, nanoseconds: Int64)] = [
         ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),
     ]
 
-    /// - Returns: nil unless `text` is a whole number and a unit, `ms`, `s`, `m` or `h`.
+    /// - Returns: nil unless `text` is a whole number followed by `ms`, `s`, `m` or `h`.
     package static func parse(_ text: String) -> Duration? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let unit = units.first(where: { $0.suffix == text.dropFirst(digits.count) }),
@@ -16,7 +16,7 @@ package enum DurationText {
         return overflow ? nil : .nanoseconds(nanoseconds)
     }
 
-    /// In the largest unit that divides it.
+    /// Formats a duration in the largest unit that divides it.
     static func print(_ duration: Duration) -> String {
         let nanoseconds = duration.nanoseconds
         guard nanoseconds > 0 else { return "0s" }
@@ -25,14 +25,14 @@ package enum DurationText {
     }
 }
 
-/// Numbers of bytes as people write them.
+/// Byte sizes in human-readable form.
 enum ByteSize {
     private static let binary = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
     private static let decimal = [
         ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000),
     ]
 
-    /// - Returns: nil unless `text` is a whole number, alone or with a unit.
+    /// - Returns: nil unless `text` is a whole number, optionally followed by a unit.
     static func parse(_ text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let count = Int(digits) else { return nil }
@@ -43,7 +43,7 @@ enum ByteSize {
         return overflow ? nil : size
     }
 
-    /// In the largest binary unit that divides it.
+    /// Formats a size in the largest binary unit that divides it.
     static func print(_ size: Int) -> String {
         guard size > 0, let unit = binary.last(where: { size.isMultiple(of: $0.1) })
         else { return "\(size)" }

@@ -2,15 +2,15 @@ import Glibc
 package import SystemIO
 
 extension FileRights {
-    /// Whether others may read the file, which has a secret.
+    /// Whether others may read this file, which contains a secret.
     ///
-    /// As PostgreSQL has it for its keys: 0600, or 0640 if somebody else owns the file, as root
-    /// does. Then the group is how the process can read it at all.
+    /// As for PostgreSQL's keys, the mode must be 0600, or 0640 if another user such as root owns
+    /// the file: then the process can only read it through its group.
     ///
-    /// What an orchestrator mounts in memory, only one container sees. Kubernetes and Docker let
-    /// everybody read it there if nothing else is said.
+    /// Files that an orchestrator mounts in memory are visible to one container only. By default,
+    /// Kubernetes and Docker let everybody read them there.
     ///
-    /// - Parameter user: Who runs the process.
+    /// - Parameter user: The user ID of the process.
     /// - Returns: What is wrong, to follow the file's name; nil: nothing.
     package func exposure(user: UInt32) -> String? {
         guard !isInReadOnlyMemory else { return nil }
@@ -28,8 +28,7 @@ extension FileRights {
 }
 
 extension Configuration {
-    /// The files with secrets that others may read, a line each; a symbolic link counts as what it
-    /// leads to.
+    /// The secret files that others may read, one per line; symbolic links are followed.
     package func exposedSecrets() -> [String] {
         let own = apns.credentials.enumerated().flatMap { index, credential in
             credential.exposedSecrets().map { "apns.credentials.\(index).\($0)" }
@@ -37,7 +36,7 @@ extension Configuration {
         let others: [(path: String, name: String, source: SecretSource?)] = [
             ("apns", "proxy_password", apns.proxyPassword),
             ("admin", "bearer_token", admin.bearerToken),
-            // The key is in the certificate's file if it is nowhere else.
+            // The key is in the certificate's file if it has no file of its own.
             (
                 "admin", admin.privateKey == nil ? "certificate" : "private_key",
                 admin.privateKey ?? admin.certificateFile.map(SecretSource.file)
@@ -57,13 +56,13 @@ extension Configuration {
 }
 
 extension Configuration.Credential {
-    /// Of its own files, each line with the key's name within the credential.
+    /// Checks this credential's files; each line contains the key's name within the credential.
     package func exposedSecrets() -> [String] {
         let hasKeyFile = sources.contains { $0.name == "private_key" }
         return sources.compactMap { name, source in
             switch name {
             case "key_id": nil
-            // The key is in it if it is nowhere else.
+            // The key is in the certificate's file if it has no file of its own.
             case "certificate": hasKeyFile ? nil : source.exposure(name)
             default: source.exposure(name)
             }

@@ -1,11 +1,11 @@
-/// Where a secret comes from: a file, or an environment variable.
+/// The source of a secret: a file or an environment variable.
 package enum SecretSource: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// Its path.
+    /// A path.
     case file(String)
-    /// Stays the same while the process runs.
+    /// Does not change while the process runs.
     case variable(name: String, value: String)
 
-    /// The key of the configuration that says so: `key_file`, or `key`.
+    /// The configuration key: `key_file` for a file, `key` for a variable.
     package func key(_ name: String) -> String {
         switch self {
         case .file: "\(name)_file"
@@ -13,7 +13,7 @@ package enum SecretSource: Hashable, Sendable, CustomStringConvertible, CustomRe
         }
     }
 
-    /// What is there now; `limit` is the most that a file may have.
+    /// The current value; fails if a file has more than `limit` bytes.
     package func read(limit: Int) throws(FileError) -> [UInt8] {
         switch self {
         case .file(let path): try BoundedFile.read(path, limit: limit)
@@ -21,7 +21,7 @@ package enum SecretSource: Hashable, Sendable, CustomStringConvertible, CustomRe
         }
     }
 
-    /// What messages call it; never the secret.
+    /// The source's name in messages; never contains the secret.
     package var description: String {
         switch self {
         case .file(let path): path.quoted
@@ -33,12 +33,13 @@ package enum SecretSource: Hashable, Sendable, CustomStringConvertible, CustomRe
 }
 
 extension ConfigurationSection {
-    /// A secret, from the file that the key `<name>_file` names or from the variable of the key
-    /// `name`, which must not be in the configuration file.
+    /// Reads a secret from the file in `<name>_file`, or from the variable for `name`.
     ///
-    /// `isRequired` is nil where it may be missing; else it says whether it is needed here.
+    /// The key `name` must not be set in the configuration file.
     ///
-    /// - Returns: nil if it is missing, or refused.
+    /// `isRequired` is nil if the secret is optional; otherwise it says whether it is needed here.
+    ///
+    /// - Returns: nil if it is missing or rejected.
     func secret(
         _ name: String,
         isRequired: Bool? = nil,
@@ -49,7 +50,7 @@ extension ConfigurationSection {
         let hasVariable = isSet(name, mayBeNull: true)
         let hasFile = isSet(fileKey, mayBeNull: isRequired == nil)
         var type = ValueType.filePath
-        // The error for a secret itself says where it belongs.
+        // The error for a secret itself says where to put it.
         let variable = ConfigurationReader.variable(for: self.path + [name])
         type.expectation += ", or the variable \(variable)"
         let path: String? =
@@ -87,11 +88,11 @@ extension ConfigurationSection {
     }
 }
 
-/// Secrets in files of their own.
+/// Reading secrets from files.
 package enum SecretText {
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// The file's text without the byte order mark and the line break that editors add to it.
+    /// The text without the byte order mark and the final line break that editors may add.
     package static func line(of bytes: [UInt8]) -> String {
         var bytes = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
         while let last = bytes.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") {
@@ -100,12 +101,12 @@ package enum SecretText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The same; nil for what is not UTF-8.
+    /// The same; nil if it is not UTF-8.
     static func line(ofUTF8 bytes: [UInt8]) -> String? {
         String(validating: bytes, as: UTF8.self) == nil ? nil : line(of: bytes)
     }
 
-    /// The same of a text that has no white space.
+    /// The same for a text that contains no white space.
     package static func word(in bytes: [UInt8]) -> String {
         var text = line(of: bytes)[...]
         while text.first?.isWhitespace == true { text.removeFirst() }

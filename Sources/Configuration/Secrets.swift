@@ -1,13 +1,13 @@
 import KafkaIO
 
-/// The parts of the configuration that are secret and must not be shown.
+/// Which parts of the configuration are secret and must not be shown.
 package enum Secrets {
     private static let words = ["password", "secret", "key.pem", "jaas", "token"]
-    /// All SASL properties except the mechanism: a user's name is half of a login.
+    /// All SASL properties except the mechanism are hidden: even a user name is half of a login.
     private static let plain: Set<String> = ["sasl.mechanism", "sasl.mechanisms"]
     static let hidden = "(hidden)"
 
-    /// The value of a librdkafka property, or what is shown of it.
+    /// A librdkafka property's value, hidden if it is secret.
     package static func masked(_ value: String, of property: String) -> String {
         let property = KafkaConfiguration.withoutPrefix(property.lowercased())
         let isSecret = property.hasPrefix("sasl.") || words.contains { property.contains($0) }
@@ -15,10 +15,11 @@ package enum Secrets {
         return value.mayBeShown ? value : "(\(value.withheld))"
     }
 
-    /// A value without the password that it may have as a URL, whatever characters that has; also
-    /// of one that lacks its scheme.
+    /// A value without the password that it has if it is a URL, even one without a scheme.
     ///
-    /// To be asked before the value is cut: without its `@` nobody would know.
+    /// The password may contain any characters.
+    ///
+    /// Call it before truncating the value: without its `@`, the password could not be recognised.
     package static func withoutPassword(inValue text: String) -> String {
         let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
         guard let at = text.lastIndex(of: "@"), start < at,
@@ -27,10 +28,10 @@ package enum Secrets {
         return "\(text[...colon])\(hidden)\(text[at...])"
     }
 
-    /// A sentence that may quote URLs, without the passwords in them: `http://user:(hidden)@host`.
+    /// A sentence without the passwords of URLs that it quotes: `http://user:(hidden)@host`.
     ///
-    /// A password may itself have a colon, a slash or an `@`: everything from the first colon
-    /// to the last `@` of a word is hidden.
+    /// A password may itself contain a colon, a slash or an `@`: everything between the first colon
+    /// and the last `@` of a word is hidden.
     package static func withoutPasswords(_ text: String) -> String {
         var shown = ""
         var rest = text[...]

@@ -1,21 +1,22 @@
 import Log
 
 extension String {
-    /// The text in single quotes, as messages show a value; its length alone where it may be a
-    /// secret, such as a key in the place of its file's name.
+    /// The text in single quotes, as messages show values.
+    ///
+    /// Only its length if it may be a secret, such as a key in place of its file's name.
     package var quoted: String {
         mayBeShown ? "'\(Secrets.withoutPassword(inValue: self).printable)'" : withheld
     }
 
-    /// What is shown of a text that may be a secret.
+    /// What to show instead of a text that may be a secret.
     package var withheld: String { "a text of \(utf8.count) bytes (not shown)" }
 
-    /// Nobody writes a name, a number or a path so long, or on several lines; but keys are.
+    /// Names, numbers and paths are never this long or on several lines, but keys are.
     var mayBeShown: Bool {
         utf8.count <= 200 && !contains(where: \.isNewline) && !contains("-----BEGIN") && !isDER
     }
 
-    /// Base64 of DER without PEM's lines: a key of P-256 has 184 characters.
+    /// Base64 of DER without PEM lines: a P-256 key has 184 characters.
     private var isDER: Bool {
         utf8.count >= 64 && (hasPrefix("MI") || hasPrefix("MH"))
             && utf8.allSatisfy { byte in

@@ -1,20 +1,20 @@
 package import Vocabulary
 
-/// How long brokers may not know a topic before it counts as missing.
+/// How long brokers may report a topic as unknown before it counts as missing.
 ///
-/// A broker hears of a new topic some time after the one that made it; with three brokers a topic of
-/// some seconds ago may be unknown to one of them.
+/// Brokers learn about a new topic after some delay: in a cluster of three, one broker may not know
+/// a topic that was created seconds ago.
 package struct TopicPatience: Hashable, Sendable {
-    /// librdkafka's name for the same time.
+    /// librdkafka's property for the same purpose.
     package static let property = "topic.metadata.propagation.max.ms"
     private static let standard = Duration.seconds(30)
-    /// Of commands, where somebody watches.
+    /// The minimum for commands, where a user is waiting.
     private static let shortest = Duration.seconds(5)
 
     package let limit: Duration
     private var unknownSince: Instant?
 
-    /// `properties` are those of `kafka.properties`.
+    /// `properties` are those in `kafka.properties`.
     package init(properties: [String: String]) {
         limit =
             properties[Self.property].flatMap(Int64.init).map(Duration.milliseconds)
@@ -34,7 +34,7 @@ package struct TopicPatience: Hashable, Sendable {
 }
 
 extension Configuration {
-    /// How long Kafka may take to answer at the start.
+    /// How long Kafka may take to answer during startup.
     package static let kafkaDeadline = Duration.seconds(10)
 
     package var topicPatience: TopicPatience { TopicPatience(properties: kafka.properties) }

@@ -17,15 +17,15 @@ extension ValueType where Value == String {
         )
     }
 
-    /// A name that logs and messages show.
+    /// A name that appears in logs and messages.
     static let nonEmpty = text("text", expectation: "text of up to 200 bytes") {
         !$0.isEmpty && $0.mayBeShown
     }
 
-    /// A key or a password that is in its place is not shown as a path, nor looked for.
+    /// A path; a key or password in its place is neither shown nor opened.
     static let filePath = text("path", expectation: "the path of a file", where: isPath)
 
-    /// A host's name, `*.` and a name for all below it, or `*`.
+    /// A host name, `*.` followed by a name for all its subdomains, or `*`.
     static let adminHost = text(
         "host name",
         expectation: "a host name such as push.example.com, *.example.com or *, without a port"
@@ -79,7 +79,7 @@ extension ValueType where Value == Int {
         )
     }
 
-    /// A number of bytes: `1048576`, `64MiB`, `1MB`.
+    /// A size in bytes: `1048576`, `64MiB`, `1MB`.
     static func byteSize(in range: ClosedRange<Int>) -> ValueType {
         let bounds = (ByteSize.print(range.lowerBound), ByteSize.print(range.upperBound))
         return ValueType(
@@ -109,7 +109,7 @@ extension ValueType where Value == Duration {
 }
 
 extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-    /// One of the words of an enumeration.
+    /// One of an enumeration's values.
     static func word(placeholder: Value) -> ValueType {
         let words = Value.allCases.map(\.rawValue)
         return ValueType(

@@ -3,7 +3,7 @@ import Vocabulary
 extension ValueType where Value == KafkaTopic {
     static let maxTopicByteCount = 249
 
-    /// Kafka's own rule for names (`org.apache.kafka.common.internals.Topic`).
+    /// Follows Kafka's rule for names (`org.apache.kafka.common.internals.Topic`).
     static let kafkaTopic = ValueType(
         name: "Kafka topic",
         expectation: "the name of a Kafka topic: 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-'",

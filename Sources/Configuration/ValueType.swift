@@ -1,6 +1,6 @@
 import YAML
 
-/// How the text of a scalar becomes a value.
+/// How to convert the text of a scalar to a value.
 struct ValueType<Value: Sendable>: Sendable {
     /// How a scalar of this type is written in YAML.
     enum Notation: Sendable {
@@ -10,19 +10,19 @@ struct ValueType<Value: Sendable>: Sendable {
         case bare
     }
 
-    /// The word for it in the reference, as "duration".
+    /// The type's name in the reference documentation, such as "duration".
     var name: String
     /// Completes "expected ...".
     var expectation: String
     var notation: Notation
-    /// Stands for a value that was refused; the configuration that holds it is never returned.
+    /// Replaces a rejected value; a configuration that contains it is never returned.
     var placeholder: Value
     var parse: @Sendable (String) -> Value?
     var print: @Sendable (Value) -> String
 }
 
 extension ValueType {
-    /// What is wrong with the text, or its value.
+    /// Converts the scalar's text, or explains what is wrong with it.
     func read(_ scalar: Scalar) -> Reading {
         if scalar.style == .quoted, notation == .bare { return .refused("is a string") }
         if scalar.style == .plain, notation == .text, scalar.isBoolean {
@@ -42,23 +42,23 @@ extension ValueType {
     }
 }
 
-/// A scalar of the file or of the environment.
+/// A scalar from the file or the environment.
 struct Scalar: Hashable, Sendable {
     enum Style: Hashable, Sendable {
         case plain
-        /// Also a block, and what is tagged `!!str`.
+        /// Includes block scalars and those tagged `!!str`.
         case quoted
-        /// From the environment, which knows no types: `true` may be a text.
+        /// From the environment, which has no types: `true` may be a text.
         case variable
     }
 
     var text: String
     var style: Style
 
-    /// YAML's null, or an empty variable.
+    /// Whether it is YAML's null or an empty variable.
     var isNull: Bool { style != .quoted && YAMLCoreSchema.isNull(text) }
 
-    /// By YAML 1.2's core schema: `off` and `no` are text.
+    /// Whether it is a boolean in YAML 1.2's core schema, where `off` and `no` are text.
     var isBoolean: Bool { style != .quoted && YAMLCoreSchema.boolean(text) != nil }
 }
 

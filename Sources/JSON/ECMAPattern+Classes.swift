@@ -1,12 +1,12 @@
 extension ECMAPattern {
-    /// What stands between the brackets of a class.
+    /// The contents of a character class.
     struct Members {
         var text: String
         var isNegated = false
     }
 
     static let everything = "\\x{0}-\\x{10ffff}"
-    /// White space and line ends (ECMA-262, 12.2 and 12.3).
+    /// White space and line terminators (ECMA-262, 12.2 and 12.3).
     private static let spaces =
         "\\t-\\r\\x{20}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}"
         + "\\x{3000}\\x{feff}"
@@ -15,7 +15,7 @@ extension ECMAPattern {
         + "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}"
         + "\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
 
-    /// A class behind its opening bracket.
+    /// Translates a class after its opening bracket.
     mutating func translateClass() throws(TextPatternError) {
         let isNegated = take("^")
         var members = ""
@@ -31,7 +31,7 @@ extension ECMAPattern {
         }
     }
 
-    /// One scalar, one range or one escape for several scalars.
+    /// Reads a single scalar, a range, or an escape for several scalars.
     private mutating func readClassMember() throws(TextPatternError) -> String {
         guard let first = try readClassAtom() else { return try readClassSet() }
         let start = position
@@ -44,7 +44,7 @@ extension ECMAPattern {
         return "\(Self.literal(first))-\(Self.literal(last))"
     }
 
-    /// A single scalar; nil, and nothing is read, before an escape for several.
+    /// Reads a single scalar; nil, reading nothing, if an escape for several scalars follows.
     private mutating func readClassAtom() throws(TextPatternError) -> Unicode.Scalar? {
         guard position < scalars.count else { throw .syntax("a class is not closed") }
         guard scalars[position] == "\\" else {
@@ -74,7 +74,7 @@ extension ECMAPattern {
         }
     }
 
-    /// The complement of `\d`, `\w` or a property, as RE2 spells it inside a class.
+    /// The complement of `\d`, `\w` or a property, in RE2's syntax within a class.
     private static func negated(_ members: String) -> String {
         switch members {
         case "0-9": "\\D"
@@ -84,7 +84,7 @@ extension ECMAPattern {
         }
     }
 
-    /// An escape for several scalars behind its `\`; nil, and nothing is read, if it is none.
+    /// Reads an escape for several scalars after its `\`; nil, reading nothing, if it is not one.
     mutating func readClassEscape() throws(TextPatternError) -> Members? {
         let letter = scalars[position]
         let text: String
@@ -101,7 +101,7 @@ extension ECMAPattern {
         return Members(text: text, isNegated: ("A"..."Z").contains(letter))
     }
 
-    /// An escape for one scalar behind its `\` (ECMA-262, 22.2.1, CharacterEscape).
+    /// Reads an escape for one scalar after its `\` (ECMA-262, 22.2.1, CharacterEscape).
     mutating func readCharacterEscape() throws(TextPatternError) -> Unicode.Scalar {
         let letter = scalars[position]
         position += 1
@@ -166,7 +166,7 @@ extension ECMAPattern {
 
     private func scalar(_ value: UInt32) throws(TextPatternError) -> Unicode.Scalar {
         guard let scalar = Unicode.Scalar(value) else {
-            // A text is Unicode scalars, so half of a pair could match nothing.
+            // A text consists of Unicode scalars, so half of a surrogate pair could never match.
             throw .syntax("half of a surrogate pair, or no code point")
         }
         return scalar

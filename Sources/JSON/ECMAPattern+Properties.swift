@@ -1,5 +1,5 @@
 extension ECMAPattern {
-    /// The long names of the general categories, and RE2's for them (UAX 44, table 12).
+    /// The long names of general categories, and RE2's names for them (UAX 44, table 12).
     private static let categories: [String: String] = [
         "Letter": "L", "Cased_Letter": "LC", "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll",
         "Titlecase_Letter": "Lt", "Modifier_Letter": "Lm", "Other_Letter": "Lo",
@@ -14,7 +14,7 @@ extension ECMAPattern {
         "Format": "Cf", "Private_Use": "Co",
     ]
 
-    /// `{…}` of a `\p`, as members of a class.
+    /// Reads the `{…}` of a `\p`, as members of a class.
     mutating func readProperty() throws(TextPatternError) -> String {
         propertyCount += 1
         guard take("{") else { throw .syntax("'\\p' without its braces") }
@@ -33,7 +33,7 @@ extension ECMAPattern {
         case ("ASCII", 1): return "\\x{0}-\\x{7f}"
         case (let category?, 1): return try Self.category(category)
         case ("General_Category", 2), ("gc", 2): return try Self.category(parts[1])
-        // RE2 knows the scripts by their long names; it refuses what it does not know.
+        // RE2 has the scripts' long names, and rejects unknown ones.
         case ("Script", 2), ("sc", 2): return "\\p{\(parts[1])}"
         default: throw .unsupported("the property '\(name)'")
         }

@@ -1,15 +1,16 @@
-/// Turns a regular expression of ECMA-262 (with the `u` flag) into one of RE2 that means the same.
+/// Translates a regular expression of ECMA-262 (with the `u` flag) into an equivalent one of RE2.
 ///
-/// Every class is written out, because the two differ in what `.`, `\s`, `\w` and `$` take. Groups
-/// lose their names: nothing is captured.
+/// Every class is written out, because the two differ in the meaning of `.`, `\s`, `\w` and `$`.
+/// Groups lose their names, because nothing is captured.
 struct ECMAPattern {
-    /// An expression of RE2.
+    /// A regular expression in RE2's syntax.
     struct Translation {
         let text: String
-        /// What it is made of, repetitions written out: at most so many places of the expression are
-        /// looked at for each character of a text.
+        /// The size of the expression with repetitions written out.
+        ///
+        /// An upper limit on the places in it that are examined for each character of a text.
         let placeCount: Int
-        /// How many classes are properties of Unicode, which stand for hundreds of ranges.
+        /// The number of classes that are Unicode properties, each with hundreds of ranges.
         let propertyCount: Int
     }
 
@@ -17,15 +18,15 @@ struct ECMAPattern {
     var position = 0
     var output = ""
     private var openGroups = 0
-    /// Something that a quantifier may follow was written last.
+    /// Whether the last thing written may be followed by a quantifier.
     private var canRepeat = false
-    /// The places of what a quantifier would repeat.
+    /// The number of places that a quantifier would repeat.
     private var lastCount = 0
-    /// The places written so far, in the expression and in each group that is open.
+    /// The number of places so far, in the expression and in each open group.
     private var counts = [0]
     var propertyCount = 0
 
-    /// More places than any compiled form has.
+    /// More places than any compilable expression has.
     private static let maxCount = 1 << 30
 
     private init(_ text: String) {
@@ -93,7 +94,7 @@ struct ECMAPattern {
         write("(?:", canRepeat: false, count: 0)
     }
 
-    /// A group's name up to its `>`.
+    /// Skips a group's name up to its `>`.
     private mutating func skipName() throws(TextPatternError) {
         let start = position
         while position < scalars.count, Self.isName(scalars[position], isFirst: position == start) {
@@ -113,12 +114,13 @@ struct ECMAPattern {
     ) throws(TextPatternError) {
         guard canRepeat else { throw .syntax("a quantifier without anything to repeat") }
         write(quantifier, canRepeat: false, count: min(lastCount * (times - 1), Self.maxCount))
-        // Lazy or greedy is the same where only a match is requested.
+        // Lazy and greedy are equivalent if only the existence of a match matters.
         _ = take("?")
     }
 
-    /// `{2}`, `{2,}` or `{2,3}` behind its brace, and how often it writes out what it repeats; nil, and
-    /// nothing is read, if it is none.
+    /// Reads `{2}`, `{2,}` or `{2,3}` after its brace, and returns the number of repetitions.
+    ///
+    /// Nil, reading nothing, if it is not one.
     private mutating func readBounds() -> (text: String, times: Int)? {
         let start = position
         let low = readDigits()
@@ -171,7 +173,7 @@ struct ECMAPattern {
         return true
     }
 
-    /// A scalar that stands for itself, inside a class or outside.
+    /// Writes a scalar that matches itself, inside or outside a class.
     static func literal(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9": String(scalar)

@@ -1,8 +1,8 @@
 extension JSONDocument {
-    /// Whether two values are equal as JSON Schema means it (Core, 4.2.2).
+    /// Whether two values are equal as defined by JSON Schema (Core, 4.2.2).
     ///
-    /// Numbers are equal by value, and members have no order. It is meant for objects whose names
-    /// do not repeat.
+    /// Numbers are compared by value, and the order of members does not matter. Objects must not
+    /// have repeated names.
     public func isEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
         switch left.kind {
         case .null, .true, .false: return left.kind == right.kind
@@ -30,7 +30,7 @@ extension JSONDocument {
         {
             return value == other
         }
-        // Equal numbers are rounded equally.
+        // Equal numbers round to the same value.
         guard double(left) == double(right) else { return false }
         return JSONNumber(text: source[left.range]) == JSONNumber(text: source[right.range])
     }
@@ -40,11 +40,12 @@ extension JSONDocument {
         return content(of: left) == content(of: right)
     }
 
-    /// Members are mostly in the same order; where they are not, both sides are sorted, so that a
-    /// large object costs no quadratic time.
+    /// Members usually have the same order; otherwise both sides are sorted.
     ///
-    /// All names come before any value: who compared values twice, in one order and then in the
-    /// other, would double the work with each level.
+    /// A large object therefore does not take quadratic time.
+    ///
+    /// All names are compared before any value: comparing values first in one order and then in
+    /// another would double the work with each level.
     private func hasEqualMembers(_ left: JSONNode, _ right: JSONNode) -> Bool {
         guard membersMatch(left, right, { isEqualString($0.name, $1.name) }) else {
             return hasEqualSortedMembers(left, right)
@@ -52,7 +53,7 @@ extension JSONDocument {
         return membersMatch(left, right) { isEqual($0.value, $1.value) }
     }
 
-    /// Whether each member matches the one in its place.
+    /// Whether each member matches the one at the same position.
     private func membersMatch(
         _ left: JSONNode,
         _ right: JSONNode,
@@ -89,10 +90,10 @@ extension JSONDocument {
         return members
     }
 
-    /// The second value of a name that an object has twice, at any depth of a value; nil: none has.
+    /// The second value of a name that occurs twice in an object, at any depth; nil: none does.
     ///
-    /// Names are the same if their contents are, however they are escaped. The hash of a producer's
-    /// choice decides nothing, and the time grows with the text alone.
+    /// Names are equal if their unescaped contents are. The time is linear in the text, whatever
+    /// hashes a producer provokes.
     public func repeatedMember(in value: JSONNode) -> JSONNode? {
         var index = nextSuspect(value.index, before: value.next)
         while index < value.next {
@@ -123,11 +124,11 @@ extension JSONDocument {
         return nil
     }
 
-    /// Whether no two items of an array are equal.
+    /// Whether all items of an array are different.
     ///
-    /// Long arrays are compared by hash, seeded again in each process, so that no producer can make
-    /// this quadratic. Only objects that have a name twice can differ and have the same hash: where
-    /// more than a few do, the answer is no.
+    /// Long arrays are compared by hash with a per-process seed, so that no producer can provoke
+    /// quadratic time. Only objects with repeated names can have equal hashes and still differ;
+    /// with more than a few such collisions, the result is false.
     public func hasUniqueItems(_ array: JSONNode) -> Bool {
         guard array.count > 16 else { return hasUniqueFewItems(array) }
         var items: [(hash: Int, node: JSONNode)] = []
@@ -171,7 +172,7 @@ extension JSONDocument {
             var cursor = children(of: node)
             while let item = nextItem(&cursor) { hasher.combine(hashValue(of: item)) }
         case .object:
-            // A sum, because members have no order.
+            // A sum, because the order of members does not matter.
             var sum = node.count
             var cursor = children(of: node)
             while let (name, value) = nextMember(&cursor) {

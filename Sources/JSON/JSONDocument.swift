@@ -1,34 +1,35 @@
 import CSimdjson
 
-/// A reusable parser together with the document that it parsed last.
+/// A reusable parser, together with the last document it parsed.
 ///
-/// Parsing copies no string and converts no number: the tape holds source positions, and what is
-/// requested is read from the source. Nothing is allocated once the buffers have grown to the
-/// documents' size. Names may repeat inside an object; callers that care look for them.
+/// Parsing copies no strings and converts no numbers: the tape contains source positions, and
+/// values are read from the source on request. Nothing is allocated once the buffers have reached
+/// the documents' size. Objects may contain repeated names; callers must check for them if they
+/// matter.
 ///
-/// A copy is a view of the same document: it stays as it is when the original parses another one,
-/// which then takes a new tape. Copies share the parser, so all of them belong to one thread.
+/// A copy keeps the same document when the original parses another one, which then allocates a new
+/// tape. Copies share the parser, so all of them belong to one thread.
 public struct JSONDocument {
     private let parser: Parser
-    /// Two words an entry; the layout is that of `hg_json_parse`.
+    /// Two words per entry, in the layout of `hg_json_parse`.
     public private(set) var tape: [UInt64]
     private(set) var entryCount = 0
-    /// The text of the document, and whatever is behind it; empty after a failure.
+    /// The document's text and any bytes after it; empty after a failure.
     public private(set) var source: [UInt8] = []
-    /// Of the text alone.
+    /// The length of the text alone.
     public private(set) var byteCount = 0
 
     /// Makes a parser.
     ///
-    /// It traps when the CPU is not supported by simdjson, or when there is no memory for it.
+    /// Traps if simdjson does not support the CPU, or if out of memory.
     public init(limits: JSONLimits = JSONLimits()) {
         parser = Parser(limits)
         tape = Array(repeating: 0, count: 512)
     }
 
-    /// The one owner of a C parser, which keeps nothing of a document after it has parsed it.
+    /// Owns a C parser, which keeps no state of a document after parsing it.
     @safe private final class Parser {
-        // SAFETY: made in `init`, freed in `deinit` alone, and never given out.
+        // SAFETY: created in `init`, freed only in `deinit`, and never passed out.
         private let handle: OpaquePointer
 
         init(_ limits: JSONLimits) {
@@ -43,7 +44,7 @@ public struct JSONDocument {
 
         deinit { unsafe hg_json_parser_free(handle) }
 
-        /// Fills a tape as far as it goes.
+        /// Fills the tape as far as its capacity allows.
         func run(_ bytes: [UInt8], upTo end: Int, _ tape: inout [UInt64]) -> hg_json_result {
             // SAFETY: the capacity is counted in entries of two words.
             unsafe tape.withUnsafeMutableBufferPointer { tape in
@@ -60,12 +61,12 @@ public struct JSONDocument {
         }
     }
 
-    /// Parses a text; what was parsed before is gone, also after a failure.
+    /// Parses a text; the previous document is gone even after a failure.
     public mutating func parse(_ bytes: [UInt8]) throws(JSONError) {
         try parse(bytes, upTo: bytes.count)
     }
 
-    /// Parses the first bytes as a text; what was parsed before is gone, also after a failure.
+    /// Parses the first bytes as a text; the previous document is gone even after a failure.
     public mutating func parse(_ bytes: [UInt8], upTo end: Int) throws(JSONError) {
         precondition(0...bytes.count ~= end, "a text ends where its bytes do, or before")
         var result = parser.run(bytes, upTo: end, &tape)
@@ -85,23 +86,23 @@ public struct JSONDocument {
     }
 }
 
-/// The tree, walked from its root.
+/// Navigation from the root.
 extension JSONDocument {
     /// The whole document's value.
     ///
-    /// It traps if the last `parse` failed, or none was made.
+    /// Traps if nothing was parsed, or the last `parse` failed.
     public var root: JSONNode {
         precondition(entryCount > 0, "no document")
         return node(at: 0)
     }
 
-    /// The node of a tape entry; it traps beyond the tape.
+    /// The node of a tape entry; traps if the index is beyond the tape.
     @inline(__always)
     public func node(at index: Int) -> JSONNode {
         JSONNode(index: index, span: tape[2 &* index], shape: tape[2 &* index &+ 1])
     }
 
-    /// A cursor before the first child of an object or array; for scalars there is none.
+    /// A cursor before the first child of an object or array; scalars have none.
     @inline(__always)
     public func children(of container: JSONNode) -> JSONCursor {
         let count = container.isObject || container.isArray ? container.count : 0
@@ -132,18 +133,18 @@ extension JSONDocument {
     }
 }
 
-/// What strings and numbers say, and where a value stands.
+/// The contents of strings and numbers, and the positions of values.
 extension JSONDocument {
-    /// The bytes of a string with its escapes resolved; empty for anything but a string.
+    /// The bytes of a string with resolved escapes; empty for any other value.
     ///
-    /// A string without escapes is a slice of the source, and costs no copy.
+    /// A string without escapes is a slice of the source, without a copy.
     public func content(of node: JSONNode) -> ArraySlice<UInt8> {
         guard node.isString else { return [] }
         guard node.kind == .escapedString else { return source[node.contentRange] }
         return StringContent.unescaped(source[node.contentRange])?[...] ?? []
     }
 
-    /// A string's content; nil for anything but a string.
+    /// A string's content; nil for any other value.
     public func string(_ node: JSONNode) -> String? {
         guard node.isString else { return nil }
         return withContent(of: node) { content in
@@ -151,7 +152,7 @@ extension JSONDocument {
         }
     }
 
-    /// The same; it is `known` where that has the same content, and nothing is allocated then.
+    /// The same, but returns `known` if it has the same content, which avoids an allocation.
     public func string(_ node: JSONNode, reusing known: String) -> String? {
         guard node.kind == .string,
             StringContent.isEqual(source.span.extracting(node.contentRange), known.utf8.span)
@@ -159,12 +160,12 @@ extension JSONDocument {
         return known
     }
 
-    /// Whether an expression matches anywhere in a string; false for anything but a string.
+    /// Whether a pattern matches anywhere in a string; false for any other value.
     public func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
         node.isString && withContent(of: node) { pattern.matches($0) }
     }
 
-    /// The same as `content`, for a moment, and without counting a reference.
+    /// Passes the content to `body`, without a reference count.
     @inline(__always)
     public func withContent<R>(of node: JSONNode, _ body: (Span<UInt8>) -> R) -> R {
         if node.kind == .escapedString { return body(content(of: node).span) }
@@ -195,7 +196,7 @@ extension JSONDocument {
         }
     }
 
-    /// The nearest `Double` to a number, infinite beyond its range; nil for anything but a number.
+    /// The `Double` nearest to a number, infinite beyond its range; nil for any other value.
     public func double(_ node: JSONNode) -> Double? {
         guard node.isNumber else { return nil }
         return StringContent.double(source.span.extracting(node.range))
@@ -206,7 +207,7 @@ extension JSONDocument {
         let isNegative = digits[0] == UInt8(ascii: "-")
         var value: Int64 = 0
         if digits.count <= 18 {
-            // So few digits always fit.
+            // This number of digits always fits.
             for index in (isNegative ? 1 : 0)..<digits.count {
                 value = value &* 10 &+ Int64(digits[index] &- UInt8(ascii: "0"))
             }
@@ -221,12 +222,12 @@ extension JSONDocument {
             guard !overflow, !carry else { return nil }
             value = sum
         }
-        // Counted downwards, because Int64.min has no positive twin.
+        // Counted downwards, because -Int64.min does not fit.
         if isNegative { return value }
         return value == .min ? nil : -value
     }
 
-    /// The JSON Pointer (RFC 6901) of a value or of a member's value.
+    /// The JSON Pointer (RFC 6901) of a value, or of a member's value.
     public func pointer(to target: JSONNode) -> String {
         var pointer = ""
         var container = root
@@ -259,16 +260,16 @@ extension JSONDocument {
     }
 }
 
-/// A value, or a member's name, of the document that was parsed last.
+/// A value or a member's name in the last parsed document.
 ///
-/// It means something only together with the `JSONDocument` that gave it out, until the next
-/// `parse`; after that it names some other value, or traps, but never reads foreign memory.
+/// Valid only with the `JSONDocument` that returned it, and until its next `parse`. After that it
+/// denotes some other value or traps, but never reads invalid memory.
 public struct JSONNode: Hashable, Sendable {
     public enum Kind: UInt8, Hashable, Sendable {
         case null
         case `false`
         case `true`
-        /// Without fraction and exponent, of any size.
+        /// A number without fraction and exponent, of any size.
         case integer
         case number
         case string
@@ -278,9 +279,9 @@ public struct JSONNode: Hashable, Sendable {
         case object
     }
 
-    /// The entry's place on the tape.
+    /// The index of the tape entry.
     public var index: Int
-    /// The entry's two words, as `hg_json_parse` writes them.
+    /// The entry's two words, as written by `hg_json_parse`.
     public var span: UInt64
     public var shape: UInt64
 
@@ -304,7 +305,7 @@ public struct JSONNode: Hashable, Sendable {
         }
     }
 
-    /// A bit for each kind, that of its raw value.
+    /// A bit for each kind, at the position of its raw value.
     @inline(__always) public var kindBit: UInt16 { 1 &<< UInt16(truncatingIfNeeded: shape >> 56) }
 
     @inline(__always) public var isObject: Bool { shape >> 56 == 8 }
@@ -312,12 +313,12 @@ public struct JSONNode: Hashable, Sendable {
     @inline(__always) public var isString: Bool { shape >> 56 == 5 || shape >> 56 == 6 }
     @inline(__always) public var isNumber: Bool { shape >> 56 == 3 || shape >> 56 == 4 }
 
-    /// The value's bytes in the source, quotes and brackets included.
+    /// The value's range in the source, including quotes and brackets.
     @inline(__always) public var range: Range<Int> {
         Int(span & 0xFFFF_FFFF)..<Int(span >> 32)
     }
 
-    /// The bytes between a string's quotes.
+    /// The range between a string's quotes.
     @inline(__always) var contentRange: Range<Int> {
         Int(span & 0xFFFF_FFFF) + 1..<Int(span >> 32) - 1
     }
@@ -326,17 +327,17 @@ public struct JSONNode: Hashable, Sendable {
         Int(span >> 32) - Int(span & 0xFFFF_FFFF)
     }
 
-    /// The members of an object or the items of an array.
+    /// The number of an object's members or an array's items.
     @inline(__always) public var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
 
     /// The hash of a string's content.
     @inline(__always) public var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
 
-    /// The tape index behind the value and all that is inside it.
+    /// The tape index after the value and everything inside it.
     @inline(__always) public var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
 }
 
-/// A place in an object or array whose children are being visited.
+/// A position in an object or array while visiting its children.
 public struct JSONCursor: Hashable, Sendable {
     public var index: Int
     public var remaining: Int
@@ -368,18 +369,18 @@ extension JSONError {
     }
 }
 
-/// What the parser's C side knows about strings and numbers, for Swift's side.
+/// The C parser's functions for strings and numbers.
 enum StringContent {
-    /// The hash that `hg_json_parse` writes on the tape for such a string.
+    /// The hash that `hg_json_parse` stores on the tape for such a string.
     static func hash(of bytes: [UInt8]) -> UInt32 {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe hg_json_hash(bytes.baseAddress, bytes.count)
         }
     }
 
-    /// Whether two ranges of bytes have the same content.
+    /// Whether two ranges contain the same bytes.
     ///
-    /// It traps if a range leaves its array.
+    /// Traps if a range exceeds its array.
     static func isEqual(
         _ left: borrowing [UInt8],
         _ leftRange: Range<Int>,
@@ -413,16 +414,16 @@ enum StringContent {
         }
     }
 
-    /// How many bytes at the beginning of a text are members of a set.
+    /// The number of bytes at the start of a text that belong to a set.
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - members: Sets in a row, 256 bytes each: 1 for each byte that is a member.
-    ///   - start: Where the set begins.
-    /// - Returns: the count; that of all where no byte is foreign.
+    ///   - members: Concatenated sets of 256 bytes each; 1 for each byte value in the set.
+    ///   - start: The start of the set in `members`.
+    /// - Returns: The count; that of the whole text if all bytes belong to the set.
     static func count(of text: Span<UInt8>, in members: [UInt8], from start: Int) -> Int {
         precondition(start >= 0 && members.count - start >= 256)
-        // SAFETY: a byte is below 256, and so many are behind `start`.
+        // SAFETY: a byte is below 256, and `members` has that many bytes from `start` on.
         return unsafe text.withUnsafeBufferPointer { text in
             unsafe members.withUnsafeBufferPointer { members in
                 unsafe hg_json_member_count(
@@ -435,12 +436,12 @@ enum StringContent {
         }
     }
 
-    /// Resolves the escapes of what stands between a string's quotes.
+    /// Resolves the escapes in the text between a string's quotes.
     ///
-    /// - Returns: nil at a bad escape, which a parsed document does not have.
+    /// - Returns: nil if an escape is invalid, which does not occur in a parsed document.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var resolved = [UInt8](repeating: 0, count: bytes.count)
-        // SAFETY: an escape is never shorter than what it stands for, so the output fits.
+        // SAFETY: an escape is never shorter than its result, so the output fits.
         let count = unsafe resolved.withUnsafeMutableBufferPointer { output in
             unsafe bytes.withUnsafeBufferPointer { input in
                 unsafe hg_json_unescape(input.baseAddress, input.count, output.baseAddress)
@@ -451,7 +452,7 @@ enum StringContent {
         return resolved
     }
 
-    /// The nearest `Double` to a number's text.
+    /// The `Double` nearest to a number's text.
     static func double(_ bytes: Span<UInt8>) -> Double {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe hg_json_double(bytes.baseAddress, bytes.count)
@@ -460,17 +461,17 @@ enum StringContent {
 }
 
 extension String {
-    /// Whether another text has the same bytes, as JSON compares texts.
+    /// Whether two texts have the same bytes, which is how JSON compares them.
     ///
-    /// `==` compares as Unicode does, and finds a letter equal that is written in another way.
+    /// `==` compares by Unicode equivalence: different encodings of a letter are equal.
     public func hasSameBytes(as other: String) -> Bool {
         StringContent.isEqual(utf8.span, other.utf8.span)
     }
 }
 
-/// A text that is equal to another one if its bytes are, as JSON has it (RFC 8259, 8.3).
+/// A text that is compared by its bytes, as in JSON (RFC 8259, 8.3).
 ///
-/// Two `String`s are equal as well where they write a letter in ways that Unicode calls equivalent.
+/// Two `String`s are equal even if they encode a letter in different, equivalent ways.
 public struct ExactText: Hashable, Sendable {
     public let text: String
 
@@ -485,13 +486,13 @@ public struct ExactText: Hashable, Sendable {
     }
 }
 
-/// The escapes of RFC 6901, 3.
+/// The escaping of JSON Pointers (RFC 6901, 3).
 public enum JSONPointer {
-    /// A name as a reference token: `~` is `~0` and `/` is `~1`.
+    /// A name as a reference token: `~` becomes `~0`, and `/` becomes `~1`.
     public static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") })
         else { return name }
-        // Not by characters: with a mark that combines behind it, "/" is part of another one.
+        // By scalars, not characters: a "/" followed by a combining mark is one character.
         return name.unicodeScalars.reduce(into: "") { token, scalar in
             switch scalar {
             case "~": token += "~0"
@@ -501,7 +502,7 @@ public enum JSONPointer {
         }
     }
 
-    /// The name that a reference token stands for.
+    /// The name that a reference token denotes.
     public static func unescaped(_ token: some StringProtocol) -> String {
         guard token.utf8.contains(UInt8(ascii: "~")) else { return String(token) }
         var name = ""

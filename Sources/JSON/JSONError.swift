@@ -1,30 +1,30 @@
-/// Why a text is not a JSON document, and at which byte where that is known.
+/// Why a text is not a JSON document, and at which byte if known.
 public struct JSONError: Error, Hashable, Sendable {
     public enum Kind: Hashable, Sendable, CaseIterable {
         case outOfMemory
-        /// Longer than `JSONLimits.maxByteCount`.
+        /// The text is longer than `JSONLimits.maxByteCount`.
         case tooLarge
         case invalidUTF8
-        /// No byte, or white space only.
+        /// The text is empty, or only white space.
         case empty
         case unclosedString
-        /// A byte below 0x20 inside a string (RFC 8259, 7).
+        /// A byte below 0x20 in a string (RFC 8259, 7).
         case controlCharacter
-        /// A token that the grammar has no place for; at the text's length: it ends too early.
+        /// A token that the grammar does not allow here; at the end of the text: it is incomplete.
         case unexpectedToken
-        /// Deeper than `JSONLimits.maxDepth`.
+        /// Nested deeper than `JSONLimits.maxDepth`.
         case tooDeep
         case invalidNumber
         /// An unknown escape, or half of a surrogate pair.
         case invalidEscape
         /// Something follows the document.
         case trailingContent
-        /// An object of a `JSONValue` has the same name twice.
+        /// An object in a `JSONValue` has a repeated name.
         case duplicateName
     }
 
     public let kind: Kind
-    /// In bytes from the text's start; nil where the parser does not know it.
+    /// In bytes from the start of the text; nil if the parser does not know it.
     public let offset: Int?
 
     public init(kind: Kind, offset: Int?) {
@@ -34,7 +34,7 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// What is wrong and where, without a byte of the text.
+    /// What is wrong and where, without any of the text.
     public var description: String {
         guard let offset else { return sentence }
         return "\(sentence) at byte \(offset)"
@@ -60,9 +60,9 @@ extension JSONError: CustomStringConvertible {
 
 /// The limits of a parser.
 public struct JSONLimits: Hashable, Sendable {
-    /// No parser takes more than 16,777,215 bytes, whatever this is.
+    /// No parser accepts more than 16,777,215 bytes, even if this is larger.
     public var maxByteCount: Int
-    /// Objects and arrays inside each other; 1 is a container of scalars.
+    /// The maximum nesting of objects and arrays; 1 allows a container of scalars.
     public var maxDepth: Int
 
     public init(maxByteCount: Int = 1 << 20, maxDepth: Int = 64) {

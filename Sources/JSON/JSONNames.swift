@@ -1,6 +1,6 @@
 import CSimdjson
 
-/// A string that is looked for often: its bytes, and their hash as the parser computes it.
+/// A string that is looked up often: its bytes, and the parser's hash of them.
 public struct JSONName: Hashable, Sendable {
     public let text: String
     let bytes: [UInt8]
@@ -14,7 +14,7 @@ public struct JSONName: Hashable, Sendable {
 }
 
 extension JSONDocument {
-    /// The value of the first member of that name.
+    /// The value of the first member with this name; nil: there is none.
     public func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
         guard object.isObject else { return nil }
         var cursor = children(of: object)
@@ -41,7 +41,7 @@ extension JSONDocument {
     }
 }
 
-/// Strings that are looked for often, in one buffer: comparing counts no references.
+/// Strings that are looked up often, in one buffer, so that comparing counts no references.
 public struct JSONNameList: Hashable, Sendable {
     public struct Entry: Hashable, Sendable {
         public let hash: UInt32
@@ -56,10 +56,10 @@ public struct JSONNameList: Hashable, Sendable {
 
     public var count: Int { entries.count }
 
-    /// Of all names together.
+    /// The total size of all names, in bytes.
     public var byteCount: Int { bytes.count }
 
-    /// Adds a name and returns its position.
+    /// Adds a name, and returns its position.
     public mutating func append(_ text: String) -> Int {
         let content = Array(text.utf8)
         entries.append(
@@ -80,12 +80,12 @@ public struct JSONNameList: Hashable, Sendable {
         return String(decoding: bytes[start..<start + Int(entry.byteCount)], as: UTF8.self)
     }
 
-    /// The hash that the parser computes for a string of that content.
+    /// The parser's hash of a string with that content.
     public func hash(_ position: Int) -> UInt32 { entries[position].hash }
 }
 
 extension JSONDocument {
-    /// Whether a string's content is a name of the list.
+    /// Whether a string's content equals a name in the list.
     public func isEqual(
         _ node: JSONNode,
         to position: Int,
@@ -96,7 +96,7 @@ extension JSONDocument {
         return hasContent(node, of: position, in: names)
     }
 
-    /// Whether a string's content is a name of the list, without a look at the hash.
+    /// Whether a string's content equals a name in the list, without comparing hashes.
     public func hasContent(
         _ node: JSONNode,
         of position: Int,
@@ -111,7 +111,7 @@ extension JSONDocument {
         return StringContent.isEqual(source, node.contentRange, names.bytes, range)
     }
 
-    /// Whether an object has a member of that name.
+    /// The value of the first member with this name; nil: there is none.
     public func member(
         of object: JSONNode,
         named position: Int,
@@ -126,23 +126,23 @@ extension JSONDocument {
     }
 }
 
-/// Names that are looked for in objects all at once, at most 64 of them, none twice.
+/// Names to look up in objects all at once: at most 64, without duplicates.
 public struct JSONNameTable: Sendable {
-    /// The most names that a table takes: those of an object are a set of bits.
+    /// The maximum number of names, because the result is a bit set.
     public static let maxCount = 64
 
     public let count: Int
     private var names: [hg_json_name] = []
     private var bytes: [UInt8] = []
-    /// Positions of names, -1 where free; at most a quarter full.
+    /// Positions of names, or -1 if free; at most a quarter full.
     private var slots: [Int8]
 
-    /// No name.
+    /// Makes an empty table.
     public init() {
         self.init([])
     }
 
-    /// It traps beyond `maxCount` names.
+    /// Traps if there are more than `maxCount` names.
     public init(_ texts: [String]) {
         precondition(texts.count <= Self.maxCount)
         count = texts.count
@@ -172,10 +172,10 @@ public struct JSONNameTable: Sendable {
         }
     }
 
-    /// Gives C access to the table for one call.
+    /// Passes the table to C for one call.
     fileprivate func withNames<R>(_ body: (hg_json_names) -> R) -> R {
-        // SAFETY: the pointers do not leave the call; every position in `slots` is one of `names`,
-        // and every name's range lies in `bytes`.
+        // SAFETY: the pointers are not kept after the call; every position in `slots` is in
+        // `names`, and every name's range lies in `bytes`.
         unsafe names.withUnsafeBufferPointer { names in
             unsafe bytes.withUnsafeBufferPointer { bytes in
                 unsafe slots.withUnsafeBufferPointer { slots in
@@ -194,15 +194,15 @@ public struct JSONNameTable: Sendable {
 }
 
 extension JSONDocument {
-    /// Which names of a table an object has, and where.
+    /// Finds which names of a table an object contains, and where.
     ///
     /// - Parameters:
     ///   - object: The object.
-    ///   - table: The names.
-    ///   - places: Gets the tape indexes of the values, by the names' positions.
-    ///   - first: Where those of the first name go in `places`, which has room for all behind it.
-    /// - Returns: A bit for each name that is there; nil where they have to be looked for one by
-    ///   one: one stands twice or has escapes, or this is not an object.
+    ///   - table: The names to find.
+    ///   - places: Receives the tape indices of the values, by the names' positions.
+    ///   - first: The index in `places` for the first name; there must be room for all of them.
+    /// - Returns: A bit for each name found; nil if each must be looked up separately, because one
+    ///   is repeated or has escapes, or because this is not an object.
     public func findMembers(
         of object: JSONNode,
         in table: JSONNameTable,
@@ -230,17 +230,18 @@ extension JSONDocument {
         return isSimple ? found : nil
     }
 
-    /// The first object from an entry on, and before another, that may have a duplicate name; the
-    /// other if there is none.
+    /// The first object in a range of tape entries that may have a repeated name.
+    ///
+    /// `end` if there is none.
     func nextSuspect(_ index: Int, before end: Int) -> Int {
         precondition(index >= 0 && end >= index)
         return unsafe withView { view in unsafe hg_json_next_suspect(view, index, end) }
     }
 
-    /// Gives C access to the document for one call.
+    /// Passes the document to C for one call.
     private func withView<R>(_ body: (UnsafePointer<hg_json_view>) -> R) -> R {
-        // SAFETY: the pointers do not leave the call, and the counts are those of the arrays; what
-        // the tape says of the source is checked where it is read.
+        // SAFETY: the pointers are not kept after the call, and the counts are the arrays' own;
+        // positions on the tape are checked when they are read.
         unsafe tape.withUnsafeBufferPointer { tape in
             unsafe source.withUnsafeBufferPointer { source in
                 var view = unsafe hg_json_view()

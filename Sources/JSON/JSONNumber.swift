@@ -1,18 +1,18 @@
-/// A number exactly as its text says, of any size and precision.
+/// A number with the exact value of its text, of any size and precision.
 ///
 /// Equality is by value: `1`, `1.0` and `10e-1` are equal (JSON Schema Core, 4.2.2).
 public struct JSONNumber: Hashable, Sendable {
-    /// As it was written.
+    /// The text as written.
     public let text: String
     let isNegative: Bool
-    /// Values of 0 to 9, the first and the last not 0; empty is zero.
+    /// Decimal digits as values 0 to 9, without leading and trailing zeros; empty for zero.
     let digits: [UInt8]
-    /// The value is `0.digits` times ten to this power.
+    /// The exponent: the value is `0.digits` times ten to this power.
     let scale: Int
-    /// The value where it is an integer that fits.
+    /// The value, if it is an integer that fits.
     public let integer: Int64?
 
-    /// - Parameter text: a number of RFC 8259, 6.
+    /// - Parameter text: a number as in RFC 8259, 6.
     init(text: ArraySlice<UInt8>) {
         let source = Array(text)
         let decimal = DecimalText(source, 0..<source.count)
@@ -34,13 +34,13 @@ public struct JSONNumber: Hashable, Sendable {
         hasher.combine(digits)
     }
 
-    /// Below zero, or above.
+    /// Whether it is greater than zero.
     public var isPositive: Bool { !isNegative && !digits.isEmpty }
 
-    /// Whether it has no fraction (JSON Schema Core, 4.2.3).
+    /// Whether it has no fractional part (JSON Schema Core, 4.2.3).
     public var isInteger: Bool { scale >= digits.count }
 
-    /// Whether `JSONDocument.isMultiple` can divide by it: above zero, with at most 19 digits.
+    /// Whether `JSONDocument.isMultiple` can divide by it: positive, with at most 19 digits.
     public var isDivisor: Bool { isPositive && mantissa != nil }
 
     /// The digits as one integer; nil if they do not fit.
@@ -50,16 +50,16 @@ public struct JSONNumber: Hashable, Sendable {
     }
 }
 
-/// The significant digits of a number's text, found in place.
+/// The significant digits in a number's text, without copying.
 struct DecimalText {
     private(set) var isNegative = false
-    /// Where the first and the last digit that is not 0 stand; a point may be between them.
+    /// The range from the first to the last nonzero digit; it may include the decimal point.
     private(set) var significant = 0..<0
     private(set) var digitCount = 0
     /// The value is `0.digits` times ten to this power; 0 for zero.
     private(set) var scale = 0
 
-    /// Larger exponents count as this one: no document is long enough to tell the difference.
+    /// Larger exponents are treated as this one: no document is long enough for a difference.
     private static let largestExponent = 1 << 40
 
     init(_ source: borrowing [UInt8], _ range: Range<Int>) {
@@ -122,12 +122,12 @@ struct DecimalText {
         return digits
     }
 
-    /// The value where it is an integer that fits.
+    /// The value, if it is an integer that fits.
     func integer(in source: borrowing [UInt8]) -> Int64? {
         guard isInteger, scale <= 19 else { return nil }
         var value: Int64 = 0
         var isExact = true
-        // Counted downwards, because Int64.min has no positive twin.
+        // Counted downwards, because -Int64.min does not fit.
         func append(_ digit: UInt8) {
             let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
             let (sum, carry) = shifted.subtractingReportingOverflow(Int64(digit))
@@ -143,7 +143,7 @@ struct DecimalText {
         return value == .min ? nil : -value
     }
 
-    /// Below zero if this number is smaller than `other`, above if larger.
+    /// Negative if this number is less than `other`, positive if greater.
     func compared(to other: JSONNumber, in source: borrowing [UInt8]) -> Int {
         let sign = digitCount == 0 ? 0 : isNegative ? -1 : 1
         let otherSign = other.digits.isEmpty ? 0 : other.isNegative ? -1 : 1
@@ -159,12 +159,12 @@ struct DecimalText {
         return index < other.digits.count ? -sign : 0
     }
 
-    /// Whether this number is an integer times the divisor.
+    /// Whether this number is an integer multiple of the divisor.
     func isMultiple(of divisor: JSONNumber, in source: borrowing [UInt8]) -> Bool {
         guard digitCount > 0 else { return true }
         guard let modulus = divisor.mantissa.map({ UInt128($0) }), modulus > 0 else { return false }
-        // Both are integers times a power of ten, the integers without a trailing zero; so a
-        // value whose power is the smaller one has no factor ten to spare for the divisor's.
+        // Both are integers without trailing zeros, times a power of ten. If this number's power is
+        // smaller, it lacks a factor of ten that the divisor has.
         let power = (scale - digitCount) - (divisor.scale - divisor.digits.count)
         guard power >= 0 else { return false }
         var remainder: UInt128 = 0
@@ -184,13 +184,14 @@ struct DecimalText {
 }
 
 extension JSONDocument {
-    /// A number, exact; nil for anything but a number.
+    /// The exact number; nil for any other value.
     public func number(_ node: JSONNode) -> JSONNumber? {
         guard node.isNumber else { return nil }
         return JSONNumber(text: source[node.range])
     }
 
-    /// Whether a number has no fraction: `1.0` and `1e400` have none (JSON Schema Core, 4.2.3).
+    /// Whether a number has no fractional part, such as `1.0` and `1e400` (JSON Schema Core,
+    /// 4.2.3).
     public func isInteger(_ node: JSONNode) -> Bool {
         switch node.kind {
         case .integer: true
@@ -199,9 +200,9 @@ extension JSONDocument {
         }
     }
 
-    /// Below zero if a number is smaller than `other`, above if larger; exact at any size.
+    /// Negative if a number is less than `other`, positive if greater; exact at any size.
     ///
-    /// It traps for anything but a number.
+    /// Traps if the value is not a number.
     public func compare(_ node: JSONNode, with other: JSONNumber) -> Int {
         precondition(node.isNumber, "only numbers have an order")
         if node.kind == .integer, let limit = other.integer, let value = integer(node) {
@@ -210,9 +211,9 @@ extension JSONDocument {
         return DecimalText(source, node.range).compared(to: other, in: source)
     }
 
-    /// Whether a number is an integer times `divisor`, without rounding.
+    /// Whether a number is an integer multiple of `divisor`, without rounding.
     ///
-    /// It traps for anything but a number.
+    /// Traps if the value is not a number.
     public func isMultiple(_ node: JSONNode, of divisor: JSONNumber) -> Bool {
         precondition(node.isNumber, "only numbers can be divided")
         if node.kind == .integer, let divisor = divisor.integer, divisor > 0,

@@ -1,7 +1,7 @@
-/// A JSON value as a tree, for schemas and other texts that are read once.
+/// A JSON value as a tree, for schemas and other texts that are read only once.
 ///
-/// Equality is JSON Schema's (Core, 4.2.2): `1` equals `1.0`, members have no order, and texts are
-/// equal by their bytes, whatever Unicode calls equivalent.
+/// Equality is JSON Schema's (Core, 4.2.2): `1` equals `1.0`, the order of members does not matter,
+/// and texts are compared by bytes, not by Unicode equivalence.
 public indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -14,7 +14,7 @@ public indirect enum JSONValue: Hashable, Sendable {
 
     /// Parses a text.
     ///
-    /// An object that has a name twice is refused.
+    /// Rejects objects with repeated names.
     public static func parse(
         _ text: [UInt8],
         limits: JSONLimits = JSONLimits()
@@ -63,7 +63,7 @@ public indirect enum JSONValue: Hashable, Sendable {
         if case .integer(let value) = self { value } else { nil }
     }
 
-    /// A number, exact.
+    /// The exact number; nil for any other value.
     public var number: JSONNumber? {
         switch self {
         case .integer(let value): JSONNumber(text: Array("\(value)".utf8)[...])
@@ -87,7 +87,7 @@ public indirect enum JSONValue: Hashable, Sendable {
 
 /// The members of a JSON object, in source order, without repeated names.
 ///
-/// Names are the same if their bytes are.
+/// Names are compared by their bytes.
 public struct JSONObject: Hashable, Sendable {
     public struct Member: Sendable {
         public let name: String
@@ -103,7 +103,7 @@ public struct JSONObject: Hashable, Sendable {
         positions[ExactText(name)].map { members[$0].value }
     }
 
-    /// - Returns: false, and nothing is changed, if the name is there already.
+    /// - Returns: false, without changing anything, if the name exists already.
     public mutating func append(_ name: String, _ value: JSONValue) -> Bool {
         let key = ExactText(name)
         guard positions[key] == nil else { return false }
@@ -118,13 +118,13 @@ public struct JSONObject: Hashable, Sendable {
     }
 
     public func hash(into hasher: inout Hasher) {
-        // A set, because members have no order.
+        // Hashes a set, because the order of members does not matter.
         hasher.combine(Set(positions.keys))
     }
 }
 
 extension JSONDocument {
-    /// A value and all that is inside it, as a tree.
+    /// A value with everything inside it, as a tree.
     public func value(of node: JSONNode) throws(JSONError) -> JSONValue {
         switch node.kind {
         case .null: return .null

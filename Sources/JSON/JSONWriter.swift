@@ -1,10 +1,10 @@
-/// Appends JSON to a byte buffer, with commas.
+/// Appends JSON to a byte buffer; inserts the commas.
 ///
-/// The caller keeps to the grammar: a name before each value of an object, and as many ends as
-/// beginnings. Whatever a string holds, what is written begins no line and steers no terminal: such
-/// characters have escapes, with which it is the same value.
+/// The caller must follow the grammar: a name before each value of an object, and an end for each
+/// beginning. Whatever a string contains, the output contains no line break and no terminal control
+/// character: these are written as equivalent escapes.
 public struct JSONWriter {
-    /// What was written so far, behind what the buffer held.
+    /// The buffer's initial contents, followed by what was written so far.
     public private(set) var bytes: [UInt8]
     private var needsComma = false
 
@@ -23,7 +23,7 @@ public struct JSONWriter {
         needsComma = false
     }
 
-    /// Writes a name that is known to need no escape.
+    /// Writes a name known to need no escapes.
     public mutating func name(plain text: StaticString) {
         append(atMost: text.utf8CodeUnitCount + Self.nameMarks) { $0.write(name: text) }
         needsComma = false
@@ -39,19 +39,19 @@ public struct JSONWriter {
 
     public mutating func integer(_ value: some BinaryInteger) { raw("\(value)".utf8) }
 
-    /// The same for the common type: generic code is not specialised in other modules.
+    /// The same for the most common type: generic code is not specialised across modules.
     public mutating func integer(_ value: Int64) {
         append(atMost: Self.longestInteger) { $0.write(decimal: value) }
     }
 
-    /// Writes a number; what JSON has no number for (infinity, NaN) becomes null.
+    /// Writes a number; values without a JSON number (infinity, NaN) become null.
     public mutating func number(_ value: Double) {
         value.isFinite ? raw("\(value)".utf8) : null()
     }
 
     public mutating func string(_ text: String) { string(utf8: text.utf8.span) }
 
-    /// Writes a string of UTF-8 bytes.
+    /// Writes a string given as UTF-8 bytes.
     public mutating func string(utf8 content: Span<UInt8>) {
         if Self.needsEscape(content) {
             escapedString(content)
@@ -60,7 +60,7 @@ public struct JSONWriter {
         }
     }
 
-    /// Writes a string that the caller appends, of characters that need no escape.
+    /// Writes a string that the caller appends; its characters must need no escapes.
     public mutating func plainString(_ append: (inout [UInt8]) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -73,18 +73,18 @@ public struct JSONWriter {
         if let text { string(text) } else { null() }
     }
 
-    /// Appends a whole value that is JSON already.
+    /// Appends a complete value that is already JSON.
     public mutating func raw(_ json: ArraySlice<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
     }
 
-    /// Appends a whole value, or members of an object, that are JSON already.
+    /// Appends a complete value, or members of an object, that are already JSON.
     public mutating func raw(utf8 json: Span<UInt8>) {
         append(atMost: json.count) { $0.write(json) }
     }
 
-    /// Appends a whole value that is JSON already.
+    /// Appends a complete value that is already JSON.
     public mutating func raw(_ json: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
@@ -128,7 +128,7 @@ public struct JSONWriter {
         needsComma = true
     }
 
-    /// Makes room once, for a comma where one belongs and for so many bytes.
+    /// Reserves room once, for a comma if needed and for `count` bytes.
     @inline(__always)
     private mutating func append(atMost count: Int, _ write: (inout TextRoom) -> Void) {
         let isNext = needsComma
@@ -169,8 +169,10 @@ public struct JSONWriter {
 }
 
 extension Unicode.Scalar {
-    /// Whether it steers the terminal that it is shown on, begins another line, or hides: controls
-    /// of 7 and 8 bits, separators of lines, marks for the direction of text, invisible tags.
+    /// Whether it could control a terminal, start another line, or be invisible.
+    ///
+    /// These are control characters of 7 and 8 bits, line separators, bidirectional marks and
+    /// invisible tags.
     public var steersTerminals: Bool {
         if isASCII { return !(0x20...0x7E).contains(value) }
         return switch properties.generalCategory {
@@ -180,7 +182,7 @@ extension Unicode.Scalar {
     }
 }
 
-/// Whole members of an object, whose names are known to need no escape.
+/// Complete members of objects, whose names are known to need no escapes.
 extension JSONWriter {
     /// Writes a string or null.
     public mutating func member(_ name: StaticString, _ text: String?) {
@@ -188,13 +190,13 @@ extension JSONWriter {
         member(name, utf8: text.utf8.span)
     }
 
-    /// Writes a string of characters that need no escape, or null.
+    /// Writes a string of characters that need no escapes, or null.
     public mutating func member(_ name: StaticString, plain text: String?) {
         guard let text else { return member(name, literal: "null") }
         member(name, plain: text.utf8.span)
     }
 
-    /// Writes a string of ASCII characters that need no escape.
+    /// Writes a string of ASCII characters that need no escapes.
     public mutating func member(_ name: StaticString, plain content: Span<UInt8>) {
         let byteCount = name.utf8CodeUnitCount + content.count + Self.nameMarks + Self.stringMarks
         append(atMost: byteCount) { room in
@@ -210,7 +212,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a string whose content is known to be UTF-8.
+    /// Writes a string of bytes known to be UTF-8.
     public mutating func member(_ name: StaticString, utf8 content: Span<UInt8>) {
         if Self.needsEscape(content) {
             self.name(plain: name)
@@ -227,28 +229,28 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-    /// Quotes and a colon.
+    /// Two quotes and a colon.
     private static let nameMarks = 3
-    /// Quotes.
+    /// Two quotes.
     private static let stringMarks = 2
-    /// Characters of the smallest `Int64`.
+    /// The number of characters of the smallest `Int64`.
     private static let longestInteger = 20
 
-    /// Whether there is a quote, a backslash or a control character (RFC 8259, 7), or one that may
-    /// steer a terminal, which those beyond ASCII are looked at for.
+    /// Whether the string contains a quote, a backslash or a control character (RFC 8259, 7), or a
+    /// non-ASCII character that could control a terminal.
     ///
-    /// Looks at eight bytes at once; the last eight may be looked at twice.
+    /// Checks eight bytes at a time; some of the last eight may be checked twice.
     private static func needsEscape(_ content: Span<UInt8>) -> Bool {
-        // SAFETY: between bytes there is no padding.
+        // SAFETY: bytes have no padding between them.
         let bytes = unsafe content.bytes
         let count = bytes.byteCount
         guard count >= 8 else {
-            // Letters stand where there is nothing.
+            // Missing bytes are filled with letters.
             var word: UInt64 = 0x6161_6161_6161_6161
             for index in content.indices { word = word << 8 | UInt64(content[index]) }
             return special(word) != 0
         }
-        // SAFETY: any eight bytes are an integer, and the load looks that they are there.
+        // SAFETY: any eight bytes are a valid integer, and the load checks its bounds.
         let last = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
         var found = special(last)
         for offset in stride(from: 0, to: count - 8, by: 8) {
@@ -258,11 +260,11 @@ extension JSONWriter {
         return found != 0
     }
 
-    /// Has a bit set if one of the eight bytes may need an escape, and none if none does.
+    /// Returns a nonzero word if one of the eight bytes may need an escape, else zero.
     ///
-    /// A byte below n gets its highest bit by a subtraction of n, and had it not before; a byte
-    /// equal to a character is below 1 once that is taken out of it by an exclusive or. A borrow
-    /// reaches a byte only from one that is found itself.
+    /// Subtracting n sets the high bit of a byte below n that did not have it before. To find a
+    /// given character, an exclusive or makes such bytes 0, that is, below 1. Only a byte that is
+    /// found itself can cause a borrow in the next one.
     private static func special(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highest = ones << 7
@@ -277,16 +279,16 @@ extension JSONWriter {
     }
 }
 
-/// Room that was made for text, filled from its beginning.
+/// Reserved room for text, filled from its start.
 ///
-/// Pieces are written without a look at the array that the room belongs to: whether it is shared,
-/// and large enough, was found out once. A piece that the room is too small for is a trap.
+/// Writing checks neither whether the array is shared nor its capacity: both were checked once.
+/// Writing more than the room holds traps.
 @safe private struct TextRoom: ~Copyable {
-    // SAFETY: the memory from `next` to `end` is the room's alone for as long as `fill` runs.
+    // SAFETY: while `fill` runs, only this value accesses the memory from `next` to `end`.
     private var next: UnsafeMutablePointer<UInt8>
     private let end: UnsafeMutablePointer<UInt8>
 
-    /// Appends what `write` writes, which is at most so many bytes.
+    /// Appends the output of `write`, at most `byteCount` bytes.
     @inline(__always)
     static func fill(
         _ bytes: inout [UInt8],
@@ -324,7 +326,7 @@ extension JSONWriter {
     /// Writes a literal of more than one character.
     @inline(__always)
     mutating func write(literal: StaticString) {
-        // SAFETY: such a literal has its bytes at an address, for ever.
+        // SAFETY: such a literal is stored at a fixed address forever.
         unsafe write(
             UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
         )
@@ -338,7 +340,7 @@ extension JSONWriter {
         unsafe next += bytes.count
     }
 
-    /// Writes a number's digits: 20 bytes at most, with the sign.
+    /// Writes a number's digits: at most 20 bytes, including the sign.
     @inline(__always)
     mutating func write(decimal value: Int64) {
         var rest = value.magnitude

@@ -1,19 +1,19 @@
 import CRE2
 
-/// A regular expression of ECMA-262 over strings of a document, run by RE2.
+/// A regular expression of ECMA-262 for strings in a document, executed by RE2.
 ///
-/// Time is linear in the text, so neither an operator's expression nor a producer's text can stall
-/// a shard. What would need backtracking is refused instead of being read differently.
+/// The time is linear in the text, so neither an operator's expression nor a producer's text can
+/// block a shard. Expressions that need backtracking are rejected.
 @safe public final class TextPattern: Sendable {
     // SAFETY: a compiled RE2 is immutable and may be shared (re2/re2.h, "Thread-safe").
     private nonisolated(unsafe) let expression: OpaquePointer?
-    /// Instead of RE2, where it is that simple.
+    /// Used instead of RE2 for simple expressions.
     private let bytePattern: BytePattern?
-    /// As it was written.
+    /// The expression as written.
     public let text: String
-    /// How long a match may take, in steps of a check for each 32 bytes of a text.
+    /// The cost of a match, in steps of a check per 32 bytes of text.
     ///
-    /// RE2 looks at every place of the expression for a byte, at worst, which takes 20 ns each.
+    /// In the worst case, RE2 examines every place of the expression for each byte, at 20 ns each.
     public let weight: Int
 
     /// Compiles an expression in the syntax of ECMA-262 with the `u` flag (JSON Schema Core, 6.4).
@@ -22,7 +22,7 @@ import CRE2
         try self.init(text, within: &budget)
     }
 
-    /// The same, at the cost of a budget.
+    /// The same, charged to a budget.
     public init(_ text: String, within budget: inout PatternBudget) throws(TextPatternError) {
         try budget.read(text)
         let translation = try ECMAPattern.translated(text)
@@ -40,8 +40,8 @@ import CRE2
         weight = 1 + 2 * translation.placeCount
     }
 
-    /// With no more memory than it needs, in powers of two: each expression has its share
-    /// permanently.
+    /// Compiles with as little memory as needed, in powers of two, because each expression keeps
+    /// its share.
     private static func compiled(
         _ text: String,
         within budget: inout PatternBudget
@@ -86,7 +86,7 @@ import CRE2
         }
     }
 
-    /// Whether a text is an expression of ECMA-262, be it one that can be run here or not.
+    /// Whether a text is an expression of ECMA-262, whether or not it can be executed here.
     public static func isExpression(_ text: String) -> Bool {
         do {
             _ = try ECMAPattern.translated(text)
@@ -99,31 +99,32 @@ import CRE2
     }
 }
 
-/// How much memory the expressions of one schema may take together, and how long compiling them may
-/// take.
+/// Limits the memory and compile time of all expressions in one schema.
 ///
-/// Anyone who writes a schema chooses how many there are and how large they become: `\p{L}{400}` is
-/// half a million instructions, and half a second.
+/// A schema's author chooses their number and size: `\p{L}{400}` compiles to half a million
+/// instructions in half a second.
 public struct PatternBudget: Sendable {
-    /// RE2 needs so much for any expression that is of use.
+    /// RE2 needs at least this much for any useful expression.
     static let leastByteCount = 64 << 10
-    /// Of one expression.
+    /// The limit for one expression.
     static let mostByteCount = 8 << 20
-    /// To read a property of Unicode takes as long as an expression of that size.
+    /// Parsing a Unicode property takes as long as compiling an expression of this size.
     static let propertyByteCount = 4 << 10
-    /// To read a character takes as much, once RE2 has made a tree of it.
+    /// Parsing a character takes as much, once RE2 has built a tree of it.
     private static let characterByteCount = 64
 
-    /// What is left.
+    /// The remaining budget.
     public private(set) var byteCount = maxByteCount
 
-    /// Of all expressions of a schema.
+    /// The budget for all expressions of a schema.
     public static let maxByteCount = 32 << 20
 
     public init() {}
 
-    /// With less RE2 would forget what it has seen of a text, and be slow: it remembers at least 20
-    /// combinations of instructions, or, of the largest expressions, does without.
+    /// The memory for RE2, in bytes.
+    ///
+    /// With less, RE2 would discard its cached states and become slow: this holds at least 20
+    /// combinations of instructions. For the largest expressions, it does without them.
     static func byteCount(ofSize instructionCount: Int) -> Int {
         min(512 * instructionCount, max(1 << 20, 32 * instructionCount))
     }
@@ -140,13 +141,13 @@ public struct PatternBudget: Sendable {
     }
 }
 
-/// Why an expression is refused.
+/// Why an expression is rejected.
 public enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No expression of ECMA-262.
+    /// Not an expression of ECMA-262.
     case syntax(String)
-    /// An expression that cannot be run in linear time, or not by RE2.
+    /// Cannot be executed in linear time, or not by RE2.
     case unsupported(String)
-    /// Larger than RE2's limits: 1000 repetitions, 8 MiB for the compiled form.
+    /// Exceeds RE2's limits: 1000 repetitions, 8 MiB for the compiled form.
     case tooLarge
     /// All expressions of the schema together are too large.
     case tooMany
@@ -163,17 +164,17 @@ public enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// An expression that needs no engine: classes of characters in a row, over the whole of a text.
+/// A sequence of character classes that covers a whole text, executed without an engine.
 ///
-/// Tokens, identifiers and UUIDs are described like that, and a loop over their bytes takes a
-/// fraction of what it costs to set RE2 going. `^[0-9a-f]{8}-[A-Z]+$` is one such expression;
-/// whatever is not recognised is none, and RE2 runs it.
+/// Tokens, identifiers and UUIDs are described this way, and looping over their bytes takes a
+/// fraction of RE2's start-up cost. `^[0-9a-f]{8}-[A-Z]+$` is an example; expressions that are not
+/// recognised are left to RE2.
 private struct BytePattern: Sendable {
-    /// Every step but the last takes a fixed number of bytes, so there is nothing to try twice.
+    /// Every step except the last matches a fixed number of bytes, so there is no backtracking.
     private var steps: [Step] = []
-    /// For each step 256 bytes, one for each value that a byte may have: 1 if the step takes it.
+    /// 256 bytes per step, one for each byte value: 1 if the step accepts it.
     private var members: [UInt8] = []
-    /// `^([0-9a-f]{2})+$`: the bytes are a multiple of this.
+    /// For `^([0-9a-f]{2})+$`: the length is a multiple of this.
     private var unit = 1
 
     /// A step takes 256 bytes, and some nanoseconds for each text, however short that is.
@@ -182,7 +183,7 @@ private struct BytePattern: Sendable {
     var byteCount: Int { members.count + steps.count * MemoryLayout<Step>.stride }
 
     private struct Step {
-        /// The table of its members begins here in `members`.
+        /// The start of its table in `members`.
         let table: Int
         var least = 1
         var most = 1
@@ -190,7 +191,7 @@ private struct BytePattern: Sendable {
 
     /// Recognises an expression of ECMA-262.
     ///
-    /// - Returns: nil if it is anything but classes in a row, or no expression at all.
+    /// - Returns: nil if it is not a plain sequence of classes, or not an expression.
     init?(_ text: String) {
         var parser = BytePatternParser(Array(text.utf8))
         guard parser.take("^") else { return nil }
@@ -198,7 +199,7 @@ private struct BytePattern: Sendable {
         while let members = parser.readMembers() {
             if let last = steps.last, last.least != last.most { return nil }
             guard let bounds = parser.readBounds() else { return nil }
-            // A character beyond ASCII is several bytes: they cannot be counted here.
+            // A character beyond ASCII takes several bytes, which cannot be counted here.
             if members.takesOthers, bounds.least > 1 || bounds.most != .max { return nil }
             guard steps.count < Self.maxStepCount else { return nil }
             steps.append(
@@ -216,7 +217,7 @@ private struct BytePattern: Sendable {
         guard parser.take("$"), parser.isAtEnd else { return nil }
     }
 
-    /// Whether the whole of a text is what the expression says; the text is UTF-8.
+    /// Whether the expression matches the whole text, which must be UTF-8.
     func matches(_ text: Span<UInt8>) -> Bool {
         guard unit == 1 || text.count.isMultiple(of: unit) else { return false }
         var position = 0
@@ -232,13 +233,13 @@ private struct BytePattern: Sendable {
     }
 }
 
-/// Bytes of ASCII, and either all bytes beyond it or none.
+/// A set of ASCII bytes, with either all bytes beyond ASCII or none.
 private struct ByteSet: Sendable {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
     private(set) var takesOthers = false
 
-    /// 1 for each byte that is a member, 0 for the others.
+    /// 1 for each byte in the set, 0 for the others.
     var table: [UInt8] {
         (0...UInt8.max).map { byte in
             guard byte < 128 else { return takesOthers ? 1 : 0 }
@@ -259,7 +260,7 @@ private struct ByteSet: Sendable {
     }
 }
 
-/// Reads the few constructs of ECMA-262 that a `BytePattern` is made of.
+/// Parses the few constructs of ECMA-262 that a `BytePattern` supports.
 private struct BytePatternParser {
     private let text: [UInt8]
     private var position = 0
@@ -278,7 +279,7 @@ private struct BytePatternParser {
         return true
     }
 
-    /// A class or a single character; nil, and nothing is read, before anything else.
+    /// Parses a class or a single character; nil, reading nothing, if something else follows.
     mutating func readMembers() -> ByteSet? {
         let start = position
         if take("["), let members = readClass() { return members }
@@ -294,7 +295,7 @@ private struct BytePatternParser {
         return members
     }
 
-    /// A class behind its opening bracket.
+    /// Parses a class after its opening bracket.
     private mutating func readClass() -> ByteSet? {
         let isNegated = take("^")
         var members = ByteSet()
@@ -315,7 +316,7 @@ private struct BytePatternParser {
         return members
     }
 
-    /// A character of ASCII as it is, as `\xHH`, or behind a backslash that makes it plain.
+    /// Parses an ASCII character, written plainly, as `\xHH`, or escaped by a backslash.
     private mutating func readCharacter() -> UInt8? {
         guard let byte = next, byte < 128 else { return nil }
         position += 1
@@ -336,7 +337,7 @@ private struct BytePatternParser {
         return UInt8(digit)
     }
 
-    /// What a quantifier says, or once; nil at one that is not recognised.
+    /// The bounds of a quantifier, or one if there is none; nil if it is not supported.
     mutating func readBounds() -> (least: Int, most: Int)? {
         var bounds = (least: 1, most: 1)
         if take("+") {
@@ -361,7 +362,7 @@ private struct BytePatternParser {
         return count
     }
 
-    /// Characters that mean themselves everywhere.
+    /// Characters without a special meaning.
     private static func isLiteral(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

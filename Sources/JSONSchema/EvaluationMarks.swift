@@ -1,11 +1,11 @@
-/// Which children of one array or object were evaluated (JSON Schema Core, 11).
+/// Which children of an array or object were evaluated (JSON Schema Core, 11).
 ///
-/// Up to 64 children cost no allocation.
+/// Up to 64 children need no allocation.
 struct EvaluationMarks {
     private var first: UInt64 = 0
     private var others: [UInt64] = []
 
-    /// No child is marked.
+    /// Makes marks for `count` children, all unset.
     init(count: Int) {
         if count > 64 { others = Array(repeating: 0, count: (count + 63) / 64 - 1) }
     }
@@ -28,7 +28,7 @@ struct EvaluationMarks {
         return word >> UInt64(position % 64) & 1 == 1
     }
 
-    /// - Parameter marks: of the same container.
+    /// - Parameter marks: The marks of the same container.
     mutating func formUnion(_ marks: borrowing EvaluationMarks) {
         first |= marks.first
         for index in others.indices { others[index] |= marks.others[index] }

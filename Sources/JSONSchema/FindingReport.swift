@@ -1,15 +1,15 @@
 public import JSON
 
-/// What was found so far, within bounds; several schemas may share one.
+/// A limited list of findings; several schemas may add to the same one.
 public struct FindingReport: Sendable {
     static let maxCount = 20
     static let maxByteCount = 4096
-    /// The search ends when so many were found that the report has no room for.
+    /// The search ends once this many findings did not fit.
     static let maxLeftOutCount = 1000
-    /// Room for the sentence that says how many were left out.
+    /// Room for the sentence that reports how many findings were left out.
     private static let reservedByteCount = 96
 
-    /// What is before the `#` in the keyword locations of what is added; nil: no `#` either.
+    /// The text before the `#` in keyword locations that are added; nil: no text and no `#`.
     public var schemaName: String?
     private var findings: [SchemaFinding] = []
     private var byteCount = 0
@@ -17,10 +17,10 @@ public struct FindingReport: Sendable {
 
     public init() {}
 
-    /// Whether looking further would change nothing.
+    /// Whether searching further would change nothing.
     var isComplete: Bool { leftOutCount >= Self.maxLeftOutCount }
 
-    /// Whether the next finding is worth its words: once one was left out, all are.
+    /// Whether to describe the next finding: once one was left out, all later ones are too.
     var hasRoom: Bool { leftOutCount == 0 && findings.count < Self.maxCount }
 
     mutating func leaveOut() { leftOutCount += 1 }
@@ -29,17 +29,17 @@ public struct FindingReport: Sendable {
         let limit = Self.maxByteCount - Self.reservedByteCount
         let finding = named(finding)
         if hasRoom, byteCount + finding.byteCount <= limit { return keep(finding) }
-        // There is always a finding: a first one that is too long loses its places.
+        // There is always one finding: if the first is too long, it is kept without its locations.
         if findings.isEmpty { return keep(named(Self.unplaced)) }
         leaveOut()
     }
 
-    /// Adds that an object of a document has a name twice.
+    /// Adds the finding that an object has a repeated name.
     ///
-    /// Readers differ in which of the values they take, so that no rule for either holds.
+    /// JSON readers differ in which value they use, so no rule for either value can be relied on.
     ///
     /// - Parameters:
-    ///   - value: The second one's, as `repeatedMember` finds it.
+    ///   - value: The second value, as found by `repeatedMember`.
     ///   - document: The document.
     public mutating func add(repeated value: JSONNode, in document: JSONDocument) {
         add(
@@ -51,7 +51,7 @@ public struct FindingReport: Sendable {
         )
     }
 
-    /// The schema's name counts as text: it is a file's, or a reference to the registry.
+    /// Adds the schema's name to the keyword location.
     private func named(_ finding: SchemaFinding) -> SchemaFinding {
         guard let schemaName else { return finding }
         var finding = finding
@@ -64,7 +64,7 @@ public struct FindingReport: Sendable {
         byteCount += finding.byteCount
     }
 
-    /// What was found; the last one says how many more there were.
+    /// The findings; the last one reports how many were left out.
     public consuming func finished() -> [SchemaFinding] {
         guard leftOutCount > 0 else { return findings }
         if findings.count == Self.maxCount {

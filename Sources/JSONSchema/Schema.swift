@@ -1,19 +1,19 @@
 public import JSON
 
-/// A JSON Schema of draft 2020-12 or draft-07, compiled once; many threads may share it.
+/// A compiled JSON Schema of draft 2020-12 or draft-07; threads may share it.
 public struct Schema: Sendable {
     let program: SchemaProgram
-    /// The node of the whole schema.
+    /// The node of the root schema.
     let root: Int32
 
     /// Compiles a schema.
     ///
     /// - Parameters:
     ///   - text: the schema, UTF-8 JSON.
-    ///   - baseURI: what its references are relative to; its own `$id` goes first.
-    ///   - library: the documents that it may refer to.
-    ///   - options: how it is read.
-    /// - Throws: `SchemaError` with the place of the first keyword that cannot be enforced.
+    ///   - baseURI: the base of its references; its own `$id` takes precedence.
+    ///   - library: the other documents to which it may refer.
+    ///   - options: how to interpret it.
+    /// - Throws: `SchemaError` with the location of the first keyword that cannot be enforced.
     public init(
         text: [UInt8],
         baseURI: String = "",
@@ -37,8 +37,10 @@ public struct Schema: Sendable {
         self.root = root
     }
 
-    /// Compiles schemas for the same values into one program: a check that continues from one to
-    /// the next looks each object's names up once, as long as all have no more than 64 of them.
+    /// Compiles several schemas for the same values into one program.
+    ///
+    /// Validating with one after the other looks up each object's names once, if all schemas
+    /// together have no more than 64.
     public static func compiled(
         together texts: [[UInt8]],
         options: SchemaOptions
@@ -53,38 +55,39 @@ public struct Schema: Sendable {
         return roots.map { Schema(program: program, root: $0) }
     }
 
-    /// Whether a value keeps to the schema.
+    /// Whether a value is valid.
     ///
-    /// It allocates nothing for a good value, unless the schema looks at a string with escapes, has
-    /// `unevaluatedItems` or `unevaluatedProperties` for a container of more than 64 children,
-    /// `uniqueItems` for more than 16, or a `format` other than `uuid` and `date-time`.
+    /// It allocates nothing for a valid value, except if the schema checks a string with escapes,
+    /// has `unevaluatedItems` or `unevaluatedProperties` for a container of more than 64 children,
+    /// `uniqueItems` for more than 16 items, or a `format` other than `uuid` and `date-time`.
     ///
-    /// A value that takes more than 100,000 steps and 20 a byte, a million steps and 2 a byte, or
-    /// 2000 subschemas inside each other, is not admitted.
+    /// A value counts as invalid if it exceeds 100,000 steps plus 20 per byte, a million steps plus
+    /// 2 per byte, or 2000 nested subschemas.
     public func admits(_ document: JSONDocument, _ value: JSONNode) -> Bool {
         var check = SchemaCheck(document)
         return admits(value, &check)
     }
 
-    /// The same, where a document is checked more than once.
+    /// The same, for a document that is checked more than once.
     public func admits(_ value: JSONNode, _ check: inout SchemaCheck) -> Bool {
         check.start(program, value)
         return program.admits(root, value, &check) && !check.isExhausted
     }
 
-    /// About how much memory the compiled form takes.
+    /// The approximate size of the compiled form in bytes.
     public var byteCount: Int { program.byteCount }
 
     // MARK: Names
 
-    /// The symbol of a name that the schema speaks of; nil where it has none.
+    /// The symbol of a name in the schema; nil: it has none.
     public func symbol(of name: String) -> Int? { program.symbols.position(of: name) }
 
-    /// Where the schema's names are in a value that is about to be checked: the check looks none of
-    /// them up again.
+    /// Looks up the schema's names in a value that is about to be checked.
     ///
-    /// - Returns: the names that are there, for `SchemaCheck.member`; nil where they have to be
-    ///   looked for one by one.
+    /// The check does not look them up again.
+    ///
+    /// - Returns: the names found, for `SchemaCheck.member`; nil if they must be looked up
+    ///   individually.
     public func members(of value: JSONNode, _ check: inout SchemaCheck) -> SymbolSet? {
         check.start(program, value)
         return value.isObject ? check.members(of: value, for: program) : nil
@@ -92,10 +95,10 @@ public struct Schema: Sendable {
 
     // MARK: Findings
 
-    /// The ways in which a value breaks the schema; empty where `admits` is true.
+    /// The violations of the schema by a value; empty if `admits` is true.
     ///
-    /// At most 20, and at most 4096 bytes of text in all; the last one says how many more there
-    /// are. No message repeats a string of the document.
+    /// At most 20, with at most 4096 bytes of text; the last one reports how many were left out. No
+    /// message repeats a string from the document.
     public func findings(
         in document: JSONDocument,
         _ value: JSONNode
@@ -105,7 +108,7 @@ public struct Schema: Sendable {
         return report.finished()
     }
 
-    /// The same, and how many steps it took to find out.
+    /// The same, with the number of steps it took.
     public func findings(
         in document: JSONDocument,
         _ value: JSONNode,
@@ -117,7 +120,7 @@ public struct Schema: Sendable {
         return isAdmitted ? [] : findings(of: value, refusedIn: &check)
     }
 
-    /// The same, added to what other schemas have against the document: one bound for all.
+    /// Adds violations to a report that other schemas share, with one limit for all.
     public func addFindings(
         of value: JSONNode,
         in document: JSONDocument,
@@ -128,7 +131,7 @@ public struct Schema: Sendable {
         addFindings(of: value, refusedIn: &check, to: &report)
     }
 
-    /// The findings of a value that `admits` has just refused.
+    /// The violations of a value that `admits` has just rejected.
     public func findings(of value: JSONNode, refusedIn check: inout SchemaCheck) -> [SchemaFinding]
     {
         var report = FindingReport()
@@ -136,9 +139,9 @@ public struct Schema: Sendable {
         return report.finished()
     }
 
-    /// The same, added to what else is wrong with the value.
+    /// The same, added to an existing report.
     ///
-    /// Where the work ran out it is not begun again: to say so is all then.
+    /// If the limit of work was reached, only that is reported.
     public func addFindings(
         of value: JSONNode,
         refusedIn check: inout SchemaCheck,

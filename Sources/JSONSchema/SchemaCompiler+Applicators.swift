@@ -2,7 +2,7 @@ import JSON
 
 /// The keywords that apply subschemas (JSON Schema Core, 10).
 extension SchemaCompiler {
-    /// - Returns: false if the keyword is none of them.
+    /// - Returns: false if the keyword is not an applicator.
     mutating func compileApplicator(
         _ name: String,
         _ value: JSONValue,
@@ -36,7 +36,7 @@ extension SchemaCompiler {
         return true
     }
 
-    /// The schema's node below the current one, by reference tokens.
+    /// The node of a subschema, given by reference tokens below the current schema.
     mutating func child(
         _ tokens: String...,
         context: Context
@@ -56,7 +56,7 @@ extension SchemaCompiler {
         _ context: Context
     ) throws(SchemaError) -> [Int32] {
         let schemas = try list(value, name, context)
-        // An empty list is only sensible where it stands for no position (draft-07, `items`).
+        // An empty list is only useful if it applies to no position (draft-07, `items`).
         guard !schemas.isEmpty || name == "items" else {
             throw refusal(name, "must have at least one schema", context)
         }
@@ -67,7 +67,7 @@ extension SchemaCompiler {
         return nodes
     }
 
-    /// One rule for the three keywords, which depend on each other.
+    /// Compiles three keywords, which depend on each other, to one rule.
     private mutating func compileMembers(
         first name: String,
         _ context: Context
@@ -102,7 +102,7 @@ extension SchemaCompiler {
         emit(.members, "", a: operand)
     }
 
-    /// One rule for the keywords that go by an item's position.
+    /// Compiles the keywords for items by position to one rule.
     private mutating func compileItems(first name: String, _ context: Context) throws(SchemaError) {
         let object = context.object
         var rule = SchemaProgram.ItemRule()
@@ -139,7 +139,7 @@ extension SchemaCompiler {
         emit(.contains, "contains", a: try child("contains", context), b: least, c: most)
     }
 
-    /// `dependentSchemas`, and draft-07's `dependencies`, which may also hold names.
+    /// `dependentSchemas`, and draft-07's `dependencies`, which may also contain names.
     private mutating func compileDependencies(
         _ value: JSONValue,
         _ keyword: String,

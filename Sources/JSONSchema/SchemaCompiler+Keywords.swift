@@ -1,7 +1,7 @@
 import JSON
 
 extension SchemaCompiler {
-    /// Writes the instructions of one schema; those that need what the others evaluated go last.
+    /// Writes the instructions of one schema; those that depend on evaluated children come last.
     mutating func compileKeywords(_ context: Context) throws(SchemaError) {
         if context.dialect.draft == .draft7, let reference = context.object["$ref"] {
             return try compileReference(reference, "$ref", context)
@@ -42,7 +42,7 @@ extension SchemaCompiler {
         try compileAssertion(name, value, context)
     }
 
-    /// The keywords that name and connect schemas.
+    /// The keywords that identify and connect schemas.
     private mutating func compileCore(
         _ name: String,
         _ value: JSONValue,
@@ -69,7 +69,7 @@ extension SchemaCompiler {
         return true
     }
 
-    /// The keywords that look at a value alone (JSON Schema Validation, 6).
+    /// The keywords that check a value by itself (JSON Schema Validation, 6).
     private mutating func compileAssertion(
         _ name: String,
         _ value: JSONValue,
@@ -102,7 +102,7 @@ extension SchemaCompiler {
             } else if let operation = Self.counts[name] {
                 emit(operation, name, a: try count(value, name, context))
             }
-        // Anything else is unknown, and says nothing (JSON Schema Core, 4.3.1).
+        // Other keywords are unknown, and ignored (JSON Schema Core, 4.3.1).
         }
     }
 
@@ -114,7 +114,7 @@ extension SchemaCompiler {
     private static let counts: [String: SchemaProgram.Operation] = [
         "minLength": .minLength, "maxLength": .maxLength, "minItems": .minItems,
         "maxItems": .maxItems, "minProperties": .minProperties, "maxProperties": .maxProperties,
-        // The project's own keyword: APNs counts bytes.
+        // The project's own keyword, because APNs counts bytes.
         "x-maxBytes": .maxBytes,
     ]
 
@@ -136,7 +136,7 @@ extension SchemaCompiler {
         }
     }
 
-    /// Notes what the next instruction asks for, cut to what a message can bear.
+    /// Records the values that the next instruction requires, shortened for messages.
     private mutating func noteLiterals(_ values: [JSONValue]) {
         var texts: [String] = []
         var byteCount = 0
@@ -166,7 +166,7 @@ extension SchemaCompiler {
         }
     }
 
-    /// Names that must be there where `name` is.
+    /// Compiles the names that are required if `name` is present.
     mutating func compileDependency(_ name: String, _ required: Range<Int32>, keyword: String) {
         builder.emit(
             .init(

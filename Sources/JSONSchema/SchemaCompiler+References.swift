@@ -1,7 +1,7 @@
 import JSON
 
 extension SchemaCompiler {
-    /// Writes the instruction of a `$ref` or `$dynamicRef`.
+    /// Compiles a `$ref` or `$dynamicRef`.
     mutating func compileReference(
         _ value: JSONValue,
         _ keyword: String,
@@ -12,7 +12,7 @@ extension SchemaCompiler {
         var target = try target(of: reference, text, keyword, context)
         if keyword == "$dynamicRef", let anchor = reference.fragment {
             let resource = index.resource(at: target)
-            // Only an anchor that is dynamic itself is looked for further out.
+            // Only if the target is a dynamic anchor itself are outer scopes searched.
             if index.resources[resource].dynamicAnchors[anchor] == target {
                 target = context.scope[anchor] ?? target
             }
@@ -44,7 +44,7 @@ extension SchemaCompiler {
         }
         if fragment.isEmpty { return root }
         guard fragment.hasPrefix("/") else {
-            // The document may be known by another name as well.
+            // The document may have another name as well.
             let resource = index.resources[index.resource(at: root)]
             guard let target = resource.anchors[ExactText(fragment)] else {
                 let message = "'\(uri)' has no anchor '\(fragment)'"

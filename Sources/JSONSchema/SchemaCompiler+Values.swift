@@ -1,6 +1,6 @@
 import JSON
 
-/// The values that keywords may have.
+/// Reading the values of keywords.
 extension SchemaCompiler {
     func refusal(_ keyword: String, _ message: String, _ context: Context) -> SchemaError {
         index.error(context.location.appending(keyword), message)
@@ -44,7 +44,7 @@ extension SchemaCompiler {
         return object.members
     }
 
-    /// A count; what is larger than any document stands for it.
+    /// A nonnegative count; a value larger than any document is clamped.
     func count(
         _ value: JSONValue,
         _ keyword: String,
@@ -91,7 +91,7 @@ extension SchemaCompiler {
         return types
     }
 
-    /// An array of names, as a range of operands.
+    /// An array of names, stored as a range of operands.
     mutating func nameList(
         _ value: JSONValue,
         _ place: SchemaLocation

@@ -1,18 +1,19 @@
 import JSON
 
-/// Turns the schemas that are reachable from one document into a program, and refuses what it
-/// could not enforce.
+/// Compiles the schemas reachable from one document to a program.
 ///
-/// A node is made for each pair of a schema and a dynamic scope, so that `$dynamicRef` costs
-/// nothing when values are checked.
+/// Rejects everything that it cannot enforce.
+///
+/// There is one node for each combination of a schema and a dynamic scope, so that `$dynamicRef`
+/// costs nothing when values are checked.
 struct SchemaCompiler {
-    /// A schema in the dynamic scope in which it is reached.
+    /// A schema, together with the dynamic scope in which it is reached.
     struct NodeKey: Hashable {
         let location: SchemaLocation
         let scope: DynamicScope
     }
 
-    /// For each dynamic anchor the outermost schema that has it (JSON Schema Core, 8.2.3.2).
+    /// The outermost schema with each dynamic anchor (JSON Schema Core, 8.2.3.2).
     typealias DynamicScope = [String: SchemaLocation]
 
     struct PendingNode {
@@ -30,9 +31,9 @@ struct SchemaCompiler {
         let dialect: Dialect
     }
 
-    /// More nodes than any sensible schema has.
+    /// More nodes than any reasonable schema has.
     private static let maxNodeCount = 100_000
-    /// Of dynamic anchors that are compared, and of 64 bytes of a pointer: some 50 ns each.
+    /// Steps of about 50 ns: comparing a dynamic anchor, or reading 64 bytes of a pointer.
     private static let maxStepCount = 2_000_000
 
     let index: SchemaIndex
@@ -43,7 +44,7 @@ struct SchemaCompiler {
     /// By metaschema; many resources share one, and its vocabularies may be many.
     private var dialects: [ExactText: Dialect] = [:]
     private var stepCount = 0
-    /// Where each node was compiled from, for errors.
+    /// The location from which each node was compiled, for errors.
     private(set) var locations: [SchemaLocation] = []
 
     init(index: SchemaIndex, options: SchemaOptions) {
@@ -62,7 +63,7 @@ struct SchemaCompiler {
             roots.append(try node(at: location, from: [:], in: nil))
             try compilePending()
         }
-        // What nothing refers to is compiled as well: a mistake in it is still a mistake.
+        // Unreferenced schemas are compiled too, because errors in them are still errors.
         for location in index.locations where documents.contains(location.document) {
             _ = try node(at: location, from: [:], in: nil)
         }
@@ -113,10 +114,9 @@ struct SchemaCompiler {
         }
     }
 
-    /// The node of the schema at a place; it is compiled in its turn.
+    /// The node of the schema at a location; compiles it later if it is new.
     ///
-    /// `scope` and `resource` are those of the schema that leads to it; there is none at the
-    /// beginning.
+    /// `scope` and `resource` are those of the referring schema; empty and nil at the root.
     mutating func node(
         at location: SchemaLocation,
         from scope: DynamicScope,
@@ -126,7 +126,7 @@ struct SchemaCompiler {
         var inner = scope
         if own != resource {
             let anchors = index.resources[own].dynamicAnchors
-            // Most scopes are the resource's own, and share its storage.
+            // Most scopes are equal to the resource's own, and share its storage.
             if scope.isEmpty { inner = anchors }
             for (name, target) in anchors where inner[name] == nil { inner[name] = target }
         }

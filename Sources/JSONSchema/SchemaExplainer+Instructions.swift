@@ -49,7 +49,7 @@ extension SchemaExplainer {
         }
     }
 
-    /// What an instruction for a single value asks for.
+    /// The requirement of an instruction that checks a value by itself.
     private func expectation(_ index: Int, _ instruction: SchemaProgram.Instruction) -> String {
         let count = instruction.a
         switch instruction.operation {
@@ -157,7 +157,7 @@ extension SchemaExplainer {
         let (object, rule) = (stranger.object, stranger.rule)
         let first = rule.properties.names
         let missing = (first..<first + rule.properties.count).filter { position in
-            // One that may not be there is no advice.
+            // A property that must be absent is no useful suggestion.
             let node = program.operands[Int(rule.nodes) + Int(position - first)]
             let start = program.nodes[Int(node)].start
             let isRefused =
@@ -219,7 +219,8 @@ extension SchemaExplainer {
         let branches = program.operands[Int(instruction.a)..<Int(instruction.b)]
         let matching = branches.filter { program.admits($0, value, &check) }
         guard matching.isEmpty else {
-            // The null has been reported; further consequences of its presence were not meant.
+            // The null has been reported; further problems that it causes are not the user's
+            // intention.
             guard !objectsWithNull.contains(value.index) else { return }
             return fail(
                 value,

@@ -1,13 +1,14 @@
 import JSON
 
-/// Says where and why a value breaks a schema; slow, and only run when it does.
+/// Finds where and why a value violates a schema; slow, so it runs only after a failed check.
 ///
-/// It walks the program as `admits` does and asks the same questions, so the two cannot disagree.
+/// It walks the program like `admits` and evaluates the same instructions, so the two cannot
+/// disagree.
 struct SchemaExplainer {
     let program: SchemaProgram
-    /// Begins with what other schemas have found.
+    /// Starts with the findings of other schemas.
     private(set) var report: FindingReport
-    /// The way through the schema: keywords and names, through references.
+    /// The path through the schema: keywords and names, following references.
     private var path: [String] = []
     private var secretDepth = 0
     /// Subschemas inside each other.
@@ -39,7 +40,7 @@ struct SchemaExplainer {
         if check.isExhausted { report.add(Self.tooMuchWork(value, check.document)) }
     }
 
-    /// What is said of a value when the work ran out.
+    /// The finding for a value that exceeded the limit of work.
     static func tooMuchWork(_ value: JSONNode, _ document: JSONDocument) -> SchemaFinding {
         SchemaFinding(
             instanceLocation: document.pointer(to: value),
@@ -48,7 +49,7 @@ struct SchemaExplainer {
         )
     }
 
-    /// Reports what is wrong with a value that a node does not admit.
+    /// Reports why a value violates a node.
     mutating func explain(
         _ node: Int32,
         _ value: JSONNode
@@ -60,7 +61,7 @@ struct SchemaExplainer {
         let outer = form
         if let known = program.notes.forms[node] { form = (value.index, known) }
         defer { form = outer }
-        // What else is asked of a value is asked of its own type.
+        // Other keywords are meaningless for a value of the wrong type.
         for index in Int(entry.start)..<Int(entry.end) {
             let instruction = program.instructions[index]
             guard instruction.operation == .type, !program.holds(instruction, value, &check)
@@ -69,7 +70,7 @@ struct SchemaExplainer {
         }
         let isContainer = value.isObject || value.isArray
         guard entry.tracksEvaluation, isContainer else {
-            // Alternatives come last: by then it is known which members are as they should be.
+            // Alternatives come last: by then it is known which members are valid.
             for areAlternatives in [false, true] {
                 for index in Int(entry.start)..<Int(entry.end)
                 where program.instructions[index].operation.isAlternative == areAlternatives
@@ -93,7 +94,7 @@ struct SchemaExplainer {
             let instruction = program.instructions[index]
             switch instruction.operation {
             case .unevaluatedItems, .unevaluatedProperties:
-                // What a failed branch would have evaluated is not known.
+                // It is unknown which children a failed branch would have evaluated.
                 if isComplete { explainUnevaluated(index, value, &marks) }
             default:
                 var grown = marks
@@ -133,9 +134,9 @@ struct SchemaExplainer {
         marks.insertAll()
     }
 
-    /// Explains a child if it is not admitted.
+    /// Explains a child if it is invalid.
     ///
-    /// - Returns: whether there was something to explain.
+    /// - Returns: whether it is invalid.
     @discardableResult
     mutating func visit(
         _ node: Int32,
@@ -160,17 +161,17 @@ struct SchemaExplainer {
     /// Reports one finding.
     ///
     /// - Parameters:
-    ///   - value: what is wrong.
-    ///   - keyword: what it breaks.
-    ///   - message: what is expected, or the whole of what there is to say.
-    ///   - instruction: what the message says of the value for; nil: nothing.
+    ///   - value: the invalid value.
+    ///   - keyword: the violated keyword.
+    ///   - message: the requirement, or the complete message.
+    ///   - instruction: the instruction for which to describe the value; nil: no description.
     mutating func fail(
         _ value: JSONNode,
         _ keyword: String,
         _ message: @autoclosure () -> String,
         for instruction: SchemaProgram.Instruction? = nil
     ) {
-        // Answers that were given without looking are no findings.
+        // Answers given after the limit of work was reached are not findings.
         guard !check.isExhausted else { return }
         guard report.hasRoom else { return report.leaveOut() }
         let instance = check.document.pointer(to: value)
@@ -188,7 +189,7 @@ struct SchemaExplainer {
         )
     }
 
-    /// What was found, in the unit that the instruction counts in, and what it looks like.
+    /// Describes the value in the instruction's unit, and what it looks like.
     private func finding(
         _ value: JSONNode,
         at instance: String,
@@ -202,7 +203,7 @@ struct SchemaExplainer {
         return mistake.map { "\(kind), which \($0)" } ?? kind
     }
 
-    /// As `x-maxBytes` counts.
+    /// The size in bytes as counted by `x-maxBytes`.
     private func byteCount(of value: JSONNode) -> Int {
         value.isString ? check.document.content(of: value).count : value.byteCount
     }
@@ -213,7 +214,7 @@ struct SchemaExplainer {
         return check.document.string(value).flatMap(form.form.mistake)
     }
 
-    /// A string that contains the requested value as text.
+    /// What to say about a string that contains the required value as text.
     private func typeMistake(
         _ value: JSONNode,
         _ instruction: SchemaProgram.Instruction
@@ -239,8 +240,10 @@ struct SchemaExplainer {
         return "holds a number: leave out the quotes"
     }
 
-    /// What a value is, without anything that could be somebody's data: strings and containers with
-    /// their size, unless that is a secret's; numbers as they stand, unless the payload has them.
+    /// Describes a value without revealing data.
+    ///
+    /// Strings and containers are given by their size, except secret ones; numbers by value, except
+    /// in the payload.
     private func kind(
         of value: JSONNode,
         at instance: String,
@@ -266,7 +269,7 @@ struct SchemaExplainer {
         }
     }
 
-    /// Whether a value is that of a member with one of these names, or stands inside of one.
+    /// Whether a value belongs to a member with one of these names, or is nested in one.
     private func isBelow(_ instance: String, _ names: Set<String>) -> Bool {
         // Not by characters: with a mark that combines behind it, "/" is part of another one.
         instance.unicodeScalars.split(separator: "/").contains {

@@ -6,6 +6,6 @@ public struct SchemaFinding: Hashable, Sendable {
     public var instanceLocation: String
     /// JSON Pointer to the keyword in the schema.
     public var keywordLocation: String
-    /// A sentence for people; it repeats no string of the document.
+    /// A message for people; never contains a string from the document.
     public var message: String
 }

@@ -1,11 +1,11 @@
 import JSON
 
-/// A place in one of the documents.
+/// A location in one of the documents.
 struct SchemaLocation: Hashable, Sendable {
     let document: Int
     /// JSON Pointer from the document's root.
     var pointer: String { exactPointer.text }
-    /// Two names may differ although Unicode calls them equivalent.
+    /// Names may differ even if they are equivalent in Unicode.
     private let exactPointer: ExactText
 
     init(document: Int, pointer: String) {
@@ -18,22 +18,22 @@ struct SchemaLocation: Hashable, Sendable {
     }
 }
 
-/// Which schemas the documents hold, and by which names (JSON Schema Core, 8.2).
+/// The schemas in the documents, and their names (JSON Schema Core, 8.2).
 struct SchemaIndex: Sendable {
     struct Document: Sendable {
         let uri: String
         let root: JSONValue
     }
 
-    /// A schema with a URI of its own, and what belongs to it.
+    /// A schema with its own URI, and the anchors in it.
     struct Resource: Sendable {
-        /// Without a fragment.
+        /// The URI without its fragment.
         let uri: String
         /// The same, taken apart.
         let base: URIReference
         let location: SchemaLocation
         let draft: SchemaDraft
-        /// Its `$schema`, or that of the resource around it.
+        /// Its `$schema`, or that of the enclosing resource.
         let metaschema: String?
         var anchors: [ExactText: SchemaLocation] = [:]
         var dynamicAnchors: [String: SchemaLocation] = [:]
@@ -44,11 +44,11 @@ struct SchemaIndex: Sendable {
     private(set) var documents: [Document] = []
     private(set) var resources: [Resource] = []
     private var resourcesByURI: [ExactText: Int] = [:]
-    /// The resource of every place that is known to hold a schema.
+    /// The resource of every location known to contain a schema.
     private var resourcesByLocation: [SchemaLocation: Int] = [:]
-    /// Every place that is known to hold a schema, in document order.
+    /// Every location known to contain a schema, in document order.
     private(set) var locations: [SchemaLocation] = []
-    /// What the pointers of `locations` take.
+    /// The total size of the pointers in `locations`, in bytes.
     private var pointerByteCount = 0
 
     /// Longer than any sensible one: every reference is resolved against one.
@@ -79,7 +79,7 @@ struct SchemaIndex: Sendable {
         }
     }
 
-    /// What is at a place; nil if there is nothing.
+    /// The value at a location; nil if there is none.
     func value(at location: SchemaLocation) -> JSONValue? {
         var value = documents[location.document].root
         for token in location.pointer.unicodeScalars.split(
@@ -105,10 +105,10 @@ extension SchemaIndex {
     /// Adds a document.
     ///
     /// - Parameters:
-    ///   - root: its tree.
-    ///   - baseURI: where it was found; may be empty.
-    ///   - mayReplace: whether its URIs may be those of earlier documents, which it then hides.
-    /// - Throws: `SchemaError` for a URI that is taken, or no URI at all.
+    ///   - root: its contents.
+    ///   - baseURI: the URI from which it was loaded; may be empty.
+    ///   - mayReplace: whether its URIs may hide those of earlier documents.
+    /// - Throws: `SchemaError` if a URI is taken or invalid.
     mutating func add(
         _ root: JSONValue,
         baseURI: String,
@@ -125,7 +125,7 @@ extension SchemaIndex {
         try visit(root, location, first, &indexer)
     }
 
-    /// What holds while one document is being visited.
+    /// Constants while one document is visited.
     private struct Indexer {
         let mayReplace: Bool
         let firstOwnResource: Int
@@ -187,7 +187,7 @@ extension SchemaIndex {
             resourcesByLocation[location] = resource
             return
         }
-        // In draft-07 a reference hides its neighbours; a document's own $id is still its name.
+        // In draft-07 a `$ref` hides its siblings, but the `$id` of a document is still its name.
         let draft = resources[resource].draft
         let isHidden = draft == .draft7 && object["$ref"] != nil && !location.pointer.isEmpty
         if !isHidden, let id = object["$id"]?.string {
@@ -227,7 +227,7 @@ extension SchemaIndex {
         }
     }
 
-    /// The resource that an `$id` begins; the parent where it is only a draft-07 anchor.
+    /// The resource that an `$id` starts; the parent if it is only a draft-07 anchor.
     private mutating func identify(
         _ id: String,
         _ value: JSONValue,
@@ -272,7 +272,7 @@ extension SchemaIndex {
         }
     }
 
-    /// Whether a name is one for `$anchor` (JSON Schema Core, 8.2.2).
+    /// Whether a name is valid for `$anchor` (JSON Schema Core, 8.2.2).
     private static func isAnchor(_ name: String) -> Bool {
         guard let first = name.utf8.first, first.isASCIILetter || first == UInt8(ascii: "_") else {
             return false
@@ -283,7 +283,7 @@ extension SchemaIndex {
         }
     }
 
-    /// An error at a place, with its document's URI where that is not the last one added.
+    /// An error at a location; it names the document, unless that is the last one added.
     func error(_ location: SchemaLocation, _ message: String) -> SchemaError {
         let isLast = location.document == documents.count - 1
         return SchemaError(
@@ -294,7 +294,7 @@ extension SchemaIndex {
     }
 }
 
-/// What a keyword holds that has subschemas.
+/// What kinds of values a keyword with subschemas has.
 enum SubschemaPlace {
     case schema
     case list

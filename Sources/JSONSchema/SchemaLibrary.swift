@@ -1,9 +1,9 @@
 import CFiles
 import JSON
 
-/// The documents that schemas may refer to; nothing is ever fetched.
+/// The documents to which schemas may refer; nothing is ever downloaded.
 ///
-/// The metaschemas of both drafts are always in it.
+/// Always contains the metaschemas of both drafts.
 public struct SchemaLibrary: Sendable {
     private(set) var index: SchemaIndex
 
@@ -15,9 +15,9 @@ public struct SchemaLibrary: Sendable {
         index.defaultDraft = defaultDraft
     }
 
-    /// Adds a document, which is found by its base URI and by its own `$id`.
+    /// Adds a document, which is found by its base URI and its own `$id`.
     ///
-    /// Whether its keywords make sense is checked when a schema refers to it.
+    /// Its keywords are checked only when a schema refers to it.
     ///
     /// - Throws: `SchemaError` if it is not JSON, or one of its URIs is taken.
     public mutating func add(_ text: [UInt8], baseURI: String) throws(SchemaError) {
@@ -39,7 +39,7 @@ public struct SchemaLibrary: Sendable {
         return names.map { URIReference($0).resolved(against: base).text }
     }
 
-    /// The tree of a schema's text.
+    /// Parses a schema's text.
     static func parse(_ text: [UInt8], document: String?) throws(SchemaError) -> JSONValue {
         var parsed = JSONDocument(limits: JSONLimits(maxByteCount: 4 << 20, maxDepth: 200))
         var root: JSONValue?
@@ -72,7 +72,7 @@ public struct SchemaLibrary: Sendable {
         var index = SchemaIndex()
         do {
             for uri in metaschemaURIs {
-                // SAFETY: the text ends with a NUL, and stays.
+                // SAFETY: the text ends with a NUL, and is never freed.
                 let text = unsafe String(cString: hg_file_text(uri))
                 try index.add(try parse(Array(text.utf8), document: uri), baseURI: uri)
             }

@@ -1,23 +1,26 @@
-/// What the messages of findings need.
+/// The data needed for messages.
 struct SchemaNotes: Sendable {
-    /// The keyword of each instruction, as one or two reference tokens below its node; empty where
-    /// the instruction has several.
+    /// The keyword of each instruction, as one or two reference tokens below its node.
+    ///
+    /// Empty if the instruction combines several keywords.
     var keywords: [String] = []
-    /// What `const` and `enum` ask for, by instruction.
+    /// The values required by `const` and `enum`, by instruction.
     var literals: [Int: String] = [:]
-    /// The keywords of an item rule: for the first items, and for the others.
+    /// The keywords of an item rule: for the first items, and for the rest.
     var itemKeywords: [(prefix: String, rest: String)] = []
-    /// Every property that a schema names, and its node.
+    /// Every property that a schema names, with its node.
     var propertyNodes: [(name: String, node: Int32)] = []
-    /// Nodes whose values' sizes are not shown either.
+    /// Nodes for secret values, of which messages do not even show the size.
     var secretNodes: Set<Int32> = []
-    /// What the values of a node are meant to be, where its schema says so.
+    /// The intended form of a node's values, if its schema declares one.
     var forms: [Int32: ValueForm] = [:]
-    /// Members whose values' sizes are not shown either, wherever they are.
+    /// Names of members with secret values, anywhere in the document.
     private(set) var secretNames: Set<String> = ["device_token"]
 
-    /// Finds what `writeOnly` hides (JSON Schema Validation, 9.4): the schemas that have it, those
-    /// that apply them to the same value, and the members that they describe.
+    /// Marks what `writeOnly` hides (JSON Schema Validation, 9.4).
+    ///
+    /// These are schemas with that keyword, schemas that apply them to the same value, and the
+    /// members that they describe.
     mutating func hideSecrets(in builder: SchemaProgramBuilder) {
         var isGrowing = !secretNodes.isEmpty
         while isGrowing {

@@ -1,9 +1,9 @@
-/// A draft of JSON Schema that is understood.
+/// A supported draft of JSON Schema.
 public enum SchemaDraft: String, Hashable, Sendable, CaseIterable {
     case draft2020 = "https://json-schema.org/draft/2020-12/schema"
     case draft7 = "http://json-schema.org/draft-07/schema"
 
-    /// - Parameter metaschema: the value of a `$schema`, with or without an empty fragment.
+    /// - Parameter metaschema: the value of `$schema`, with or without an empty fragment.
     init?(metaschema: String) {
         let uri = metaschema.hasSuffix("#") ? String(metaschema.dropLast()) : metaschema
         guard let draft = SchemaDraft(rawValue: uri) else { return nil }
@@ -11,11 +11,11 @@ public enum SchemaDraft: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// How a schema is read.
+/// How to interpret a schema.
 public struct SchemaOptions: Hashable, Sendable {
     /// The draft of a schema without `$schema`.
     public var defaultDraft: SchemaDraft
-    /// Whether `format` is enforced where the metaschema leaves it an annotation.
+    /// Whether to enforce `format` even if the metaschema treats it as an annotation.
     public var assertsFormat: Bool
 
     public init(defaultDraft: SchemaDraft = .draft2020, assertsFormat: Bool = false) {
@@ -24,7 +24,7 @@ public struct SchemaOptions: Hashable, Sendable {
     }
 }
 
-/// The vocabularies of draft 2020-12 that change what a schema admits.
+/// The vocabularies of draft 2020-12 that affect validation.
 struct Vocabularies: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
@@ -33,12 +33,12 @@ struct Vocabularies: OptionSet, Hashable, Sendable {
     static let unevaluated = Vocabularies(rawValue: 4)
     static let validation = Vocabularies(rawValue: 8)
     static let formatAssertion = Vocabularies(rawValue: 16)
-    /// Annotations only.
+    /// Vocabularies that only define annotations.
     static let others = Vocabularies(rawValue: 32)
 
     static let standard: Vocabularies = [.core, .applicator, .unevaluated, .validation, .others]
 
-    /// - Parameter uri: as it is in `$vocabulary`.
+    /// - Parameter uri: the URI as in `$vocabulary`.
     init?(uri: String) {
         let prefix = "https://json-schema.org/draft/2020-12/vocab/"
         guard uri.hasPrefix(prefix) else { return nil }
@@ -56,17 +56,17 @@ struct Vocabularies: OptionSet, Hashable, Sendable {
     init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
-/// What a schema resource is written in.
+/// The dialect of a schema resource.
 struct Dialect: Hashable, Sendable {
     let draft: SchemaDraft
     var vocabularies = Vocabularies.standard
 }
 
-/// Why a schema is refused.
+/// Why a schema was rejected.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The document's URI; nil is the schema that is being compiled.
+    /// The document's URI; nil: the schema being compiled.
     public let document: String?
-    /// JSON Pointer to the keyword; empty is the whole document.
+    /// JSON Pointer to the keyword; empty: the whole document.
     public let pointer: String
     public let message: String
 

@@ -1,11 +1,11 @@
 import JSON
 
-/// Whether a value keeps to the program, and no word on why.
+/// Validation without explanations.
 extension SchemaProgram {
-    /// Whether a value keeps to a node.
+    /// Whether a value is valid for a node.
     ///
-    /// The recursion is as deep as the document, times the chains of subschemas for one value;
-    /// `work` bounds it.
+    /// The recursion depth is that of the document times the chains of subschemas for one value;
+    /// `check` limits it.
     func admits(
         _ node: Int32,
         _ value: JSONNode,
@@ -59,7 +59,7 @@ extension SchemaProgram {
         return check.spend(value) && holds(steps[Int(entry.behindType)], value, &check)
     }
 
-    /// Whether an item, or the value of a member, of the present value keeps to a node.
+    /// Whether a child of the current value is valid for a node.
     @inline(__always)
     func admitsChild(_ node: Int32, _ child: JSONNode, _ check: inout SchemaCheck) -> Bool {
         if nodes[Int(node)].admittedKinds & child.kindBit != 0 { return true }
@@ -69,9 +69,9 @@ extension SchemaProgram {
         return admits(node, child, &check)
     }
 
-    /// Whether a value keeps to one instruction.
+    /// Whether a value satisfies one instruction.
     ///
-    /// Never part of its callers, which would set up for all of it whatever they do.
+    /// Never inlined: its callers would set up the stack for all cases.
     @inline(never)
     func holds(
         _ instruction: Instruction,
@@ -109,10 +109,10 @@ extension SchemaProgram {
         case .apply: return admits(instruction.a, value, &check)
         case .anyOf, .oneOf, .not, .condition: return holdsLogic(instruction, value, &check)
         case .unevaluatedItems, .unevaluatedProperties:
-            // Reached only for values without children of that kind.
+            // Reached only for values without such children.
             return true
         case .skip, .unless, .unlessMember:
-            // They say which step is next, and demand nothing.
+            // They only select the next step.
             return true
         }
     }
@@ -142,7 +142,7 @@ extension SchemaProgram {
         }
     }
 
-    /// Not part of its callers, as above.
+    /// Never inlined, as above.
     @inline(never)
     private func passes(
         _ test: MemberTest,
@@ -200,7 +200,7 @@ extension SchemaProgram {
         }
     }
 
-    /// What it takes to compare all items: few are compared in pairs, many by their hashes.
+    /// The steps for comparing all items: few are compared in pairs, many by hash.
     private static func stepsToCompare(_ array: JSONNode) -> Int {
         let entryCount = array.next &- array.index
         guard array.count <= 16 else { return 4 &* entryCount &+ array.byteCount >> 3 }
@@ -246,13 +246,13 @@ extension SchemaProgram {
         return symbolSets[Int(instruction.c)].isSubset(of: symbols)
     }
 
-    /// Whether an object keeps to `properties`, `patternProperties` and `additionalProperties`.
+    /// Whether an object satisfies `properties`, `patternProperties` and `additionalProperties`.
     private func holdsForMembers(
         _ instruction: Instruction,
         _ object: JSONNode,
         _ check: inout SchemaCheck
     ) -> Bool {
-        // Taken field by field: the whole rule would be copied.
+        // Read field by field: otherwise the whole rule would be copied.
         let rule = Int(instruction.a)
         let names = memberRules[rule].symbols
         guard !names.isEmpty, let symbols = check.members(of: object, for: self) else {
@@ -291,7 +291,7 @@ extension SchemaProgram {
             }
             return true
         }
-        // Most members of an open object are strangers: one look at the table decides.
+        // Most members of an open object are not in the table: one look-up decides.
         let table = rule.properties
         while let (name, member) = check.document.nextMember(&cursor) {
             guard !mayName(name.hash, in: table) || admitsMember(rule, name, member, &check)
@@ -328,14 +328,14 @@ extension SchemaProgram {
         return admitsChild(rule.additional, member, &check)
     }
 
-    /// Whether a name of that hash may be in a table.
+    /// Whether a name with this hash may be in a table.
     @inline(__always)
     private func mayName(_ hash: UInt32, in table: NameTable) -> Bool {
         guard table.mask >= 0 else { return false }
         return nameSlots[Int(table.slots &+ (Int32(truncatingIfNeeded: hash) & table.mask))] >= 0
     }
 
-    /// The position of a member's name in a table; nil also when the work runs out.
+    /// The position of a member's name in a table; nil also if the limit of work is reached.
     func position(of name: JSONNode, in table: NameTable, _ check: inout SchemaCheck) -> Int? {
         guard table.mask >= 0 else { return nil }
         let first = Int32(truncatingIfNeeded: name.hash) & table.mask
@@ -347,12 +347,12 @@ extension SchemaProgram {
                 return Int(position)
             }
             distance &+= 1
-            // So many looks take as long as a step; hardly any name needs them.
+            // This many look-ups count as a step; hardly any name needs them.
             guard distance & 15 != 0 || check.spend(steps: 1) else { return nil }
         }
     }
 
-    /// Whether a name may be tried with patterns, which are pairs in `operands`.
+    /// Accounts for matching a name with patterns, which are stored in pairs in `operands`.
     func maySearch(_ name: JSONNode, _ patterns: Range<Int32>, _ check: inout SchemaCheck) -> Bool {
         var weight = 0
         for index in stride(from: Int(patterns.lowerBound), to: Int(patterns.upperBound), by: 2) {
@@ -361,7 +361,7 @@ extension SchemaProgram {
         return check.spend(steps: patterns.count >> 1 &+ (name.byteCount &* weight) >> 5)
     }
 
-    /// Whether an object has a name; it is looked for from the first member on.
+    /// Whether an object has a name; searches all members from the first.
     func has(_ name: Int32, _ object: JSONNode, _ check: inout SchemaCheck) -> Bool {
         check.spend(steps: 1 &+ object.count >> 3)
             && check.document.member(of: object, named: Int(name), in: names) != nil
@@ -407,18 +407,18 @@ extension SchemaProgram {
     ) -> Bool {
         switch instruction.operation {
         case .minLength:
-            // A scalar is at most four bytes, and never fewer than one.
+            // A scalar takes one to four bytes.
             return value.kind != .escapedString && value.byteCount - 2 >= Int(instruction.a) * 4
                 || check.document.scalarCount(of: value) >= Int(instruction.a)
         case .maxLength:
-            // No string has more scalars than bytes.
+            // A string has at most as many scalars as bytes.
             return value.byteCount - 2 <= Int(instruction.a)
                 || check.document.scalarCount(of: value) <= Int(instruction.a)
         default: return matches(value, instruction.a, &check)
         }
     }
 
-    /// Whether a string matches a pattern; a long one is more steps, and so is a large pattern.
+    /// Whether a string matches a pattern; long strings and large patterns count as more steps.
     @inline(__always)
     private func matches(
         _ string: JSONNode,
@@ -431,7 +431,7 @@ extension SchemaProgram {
         return borrowed.matches(string, in: check.document)
     }
 
-    /// Whether a string keeps to a rule.
+    /// Whether a string satisfies a rule.
     private func isString(
         _ value: JSONNode,
         by rule: StringRule,
@@ -441,7 +441,7 @@ extension SchemaProgram {
             value.kind == .escapedString
             ? check.document.content(of: value).count : value.byteCount - 2
         guard byteCount <= Int(rule.maxByteCount) else { return false }
-        // A scalar is at most four bytes, and never fewer than one.
+        // A scalar takes one to four bytes.
         if byteCount < Int(rule.minLength) * 4 || byteCount > Int(rule.maxLength) {
             let count = check.document.scalarCount(of: value)
             guard count >= Int(rule.minLength), count <= Int(rule.maxLength) else { return false }
@@ -458,7 +458,7 @@ extension SchemaProgram {
         case .dateTime?: check.milliseconds(ofDateTime: value) != nil
         case .uuid?: Format.uuid.admits(check.document.content(of: value))
         case let format?:
-            // To read an expression takes ten times as long as anything else.
+            // Parsing a regular expression takes ten times as long as checking any other format.
             check.spend(steps: format == .regex ? value.byteCount &* 4 : value.byteCount >> 1)
                 && format.admits(check.document.content(of: value))
         case nil: true
@@ -484,13 +484,13 @@ extension SchemaProgram {
         }
     }
 
-    /// Below zero if a number is smaller than a limit, above if larger.
+    /// Negative if a number is less than a limit, positive if greater.
     private func compare(
         _ number: JSONNode,
         _ limit: Int32,
         _ document: JSONDocument
     ) -> Int {
-        // Taken field by field, so that the exact number is not retained without need.
+        // Read field by field, so that the exact number is not retained needlessly.
         let index = Int(limit)
         if limits[index].isInteger {
             let other = limits[index].integer
@@ -501,8 +501,8 @@ extension SchemaProgram {
             } else if let rounded = document.double(number), rounded.isFinite, rounded != 0,
                 rounded != Double(other)
             {
-                // Rounding never turns an order around; it can only make two numbers equal. What is
-                // out of a `Double`'s range is not rounded.
+                // Rounding never reverses an order; it can only make numbers equal. Numbers outside
+                // a `Double`'s range are not rounded.
                 return rounded < Double(other) ? -1 : 1
             }
         }
@@ -527,7 +527,7 @@ extension SchemaProgram {
         return false
     }
 
-    /// Whether a value is equal to a literal (JSON Schema Core, 4.2.2).
+    /// Whether a value equals a literal (JSON Schema Core, 4.2.2).
     private func isEqual(
         _ value: JSONNode,
         _ literal: Int32,
@@ -554,7 +554,7 @@ extension SchemaProgram {
             }
             return true
         case .object:
-            // Each name is looked for from the first member on.
+            // Each name is searched for from the first member.
             guard value.isObject, value.count == Int(literal.count),
                 check.spend(steps: value.count &* value.count >> 3 &+ value.byteCount >> 6)
             else { return false }
@@ -570,11 +570,11 @@ extension SchemaProgram {
     }
 }
 
-/// A pattern that somebody else keeps alive: to run it counts no reference.
+/// A pattern that is kept alive elsewhere, so that running it counts no references.
 ///
-/// Atomic counts around each match take as long as the match of a short string.
+/// Atomic reference counting takes as long as matching a short string.
 @safe struct BorrowedPattern: Sendable {
-    // SAFETY: a program has each of these next to the pattern itself, and never gives one out.
+    // SAFETY: a program stores each of these next to the pattern itself, and never passes one out.
     private let pattern: Unmanaged<TextPattern>
     let weight: Int
 
@@ -583,7 +583,7 @@ extension SchemaProgram {
         weight = pattern.weight
     }
 
-    /// Whether the expression matches anywhere in a string.
+    /// Whether the pattern matches anywhere in a string.
     @inline(__always)
     func matches(_ value: JSONNode, in document: JSONDocument) -> Bool {
         unsafe pattern._withUnsafeGuaranteedRef { document.matches(value, $0) }

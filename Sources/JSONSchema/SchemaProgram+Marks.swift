@@ -1,10 +1,10 @@
 import JSON
 
-/// The same judgement as in `admits`, which also notes which children the keywords evaluated.
+/// Validation as in `admits`, which also records the children that were evaluated.
 extension SchemaProgram {
-    /// Whether a container keeps to a node.
+    /// Whether a container is valid for a node.
     ///
-    /// `marks` gains the children that the node evaluates; after false it means nothing.
+    /// Adds to `marks` the children that the node evaluates; they are meaningless after false.
     func admits(
         _ node: Int32,
         _ value: JSONNode,
@@ -14,7 +14,7 @@ extension SchemaProgram {
         guard check.begin(value) else { return false }
         defer { check.end() }
         let entry = nodes[Int(node)]
-        // What neighbours of this node evaluated is none of its business.
+        // Children evaluated by other nodes do not matter here.
         guard entry.tracksEvaluation else { return admits(entry, value, &marks, &check) }
         var own = EvaluationMarks(count: value.count)
         guard admits(entry, value, &own, &check) else { return false }
@@ -22,7 +22,7 @@ extension SchemaProgram {
         return true
     }
 
-    /// Whether a container keeps to a node that tracks what is evaluated.
+    /// Whether a container is valid for a node that tracks evaluated children.
     func admitsMarking(
         _ entry: Node,
         _ value: JSONNode,
@@ -32,7 +32,7 @@ extension SchemaProgram {
         return admits(entry, value, &marks, &check)
     }
 
-    /// Whether a container keeps to the instructions of a node.
+    /// Whether a container satisfies the instructions of a node.
     func admits(
         _ entry: Node,
         _ value: JSONNode,
@@ -49,7 +49,7 @@ extension SchemaProgram {
         return true
     }
 
-    /// Whether a container keeps to one instruction.
+    /// Whether a container satisfies one instruction.
     func holds(
         _ instruction: Instruction,
         _ value: JSONNode,
@@ -87,7 +87,7 @@ extension SchemaProgram {
         }
     }
 
-    /// A branch that may fail: its marks count only if it does not.
+    /// Checks a branch that may fail: its marks count only if it succeeds.
     private func admitsBranch(
         _ node: Int32,
         _ value: JSONNode,
@@ -120,7 +120,7 @@ extension SchemaProgram {
         return true
     }
 
-    /// The next item of an array, or the next member's value.
+    /// The next item of an array, or the value of an object's next member.
     func nextChild(
         _ cursor: inout JSONCursor,
         _ isForObjects: Bool,
@@ -129,7 +129,7 @@ extension SchemaProgram {
         isForObjects ? document.nextMember(&cursor)?.value : document.nextItem(&cursor)
     }
 
-    /// Marks the children that an instruction looks at, whether they keep to it or not.
+    /// Marks the children that an instruction examines, whether they are valid or not.
     func markChildren(
         _ instruction: Instruction,
         _ value: JSONNode,
@@ -161,7 +161,7 @@ extension SchemaProgram {
         }
     }
 
-    /// Whether `properties` or `patternProperties` speak of a member.
+    /// Whether `properties` or `patternProperties` apply to a member.
     private func isNamed(
         _ name: JSONNode,
         by rule: MemberRule,

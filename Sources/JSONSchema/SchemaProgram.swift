@@ -1,19 +1,19 @@
 import JSON
 
-/// The compiled form of a schema: instructions with integer operands, and tables next to them.
+/// A compiled schema: instructions with integer operands, and their tables.
 ///
-/// Nothing in it changes after compilation, so many threads may share it.
+/// Immutable, so threads may share it.
 final class SchemaProgram: Sendable {
     let nodes: [Node]
-    /// The keywords as they are written.
+    /// The keywords in their original form.
     let instructions: [Instruction]
-    /// The same once more, arranged to be run.
+    /// The same, optimised for execution.
     let steps: [Instruction]
-    /// Lists of nodes, names and literals that instructions refer to by range.
+    /// Lists of nodes, names and literals, to which instructions refer by range.
     let operands: [Int32]
     let names: JSONNameList
     let nameSlots: [Int32]
-    /// The names that have symbols: bits of a set, by their position in this table.
+    /// The names with symbols; a symbol is the position in this table.
     let symbols: JSONNameTable
     let symbolSets: [SymbolSet]
     let memberRules: [MemberRule]
@@ -25,7 +25,7 @@ final class SchemaProgram: Sendable {
     let literals: [Literal]
     let stringRules: [StringRule]
     let memberTests: [MemberTest]
-    /// Read only when a finding is reported.
+    /// Read only to report findings.
     let notes: SchemaNotes
 
     init(_ builder: consuming SchemaProgramBuilder) {
@@ -49,7 +49,7 @@ final class SchemaProgram: Sendable {
         notes = builder.notes
     }
 
-    /// About how much memory it takes, that of its patterns included.
+    /// The approximate size in bytes, including patterns.
     var byteCount: Int {
         let tables =
             nodes.count * MemoryLayout<Node>.stride
@@ -57,7 +57,7 @@ final class SchemaProgram: Sendable {
             + (operands.count + nameSlots.count) * MemoryLayout<Int32>.stride
             + memberRules.count * MemoryLayout<MemberRule>.stride
             + literals.count * MemoryLayout<Literal>.stride
-        // A name is in the notes as well, with what describes it.
+        // Names are also in the notes, with their descriptions.
         return tables + 2 * names.byteCount + names.count * 128 + limits.count * 128
             + instructions.count * 64 + patternByteCount
     }
@@ -66,16 +66,16 @@ final class SchemaProgram: Sendable {
     struct Node: Hashable, Sendable {
         var start: Int32 = 0
         var end: Int32 = 0
-        /// Whether it ends in `unevaluatedItems` or `unevaluatedProperties`.
+        /// Whether it ends with `unevaluatedItems` or `unevaluatedProperties`.
         var tracksEvaluation = false
-        /// Whether behind `type` there is one step alone, which applies no other node.
+        /// Whether only one step follows `type`, and applies no other node.
         var isSimple = false
-        /// The kinds of values for which the steps before `behindType` hold, a bit for each.
+        /// A bit for each kind of value that satisfies the steps before `behindType`.
         var kinds: UInt16 = 0
-        /// The kinds whose values are all admitted.
+        /// The kinds whose values are always valid.
         var admittedKinds: UInt16 = 0
         var firstStep: Int32 = 0
-        /// Behind the first step, if that is a `type`.
+        /// The step after a leading `type`; else the first step.
         var behindType: Int32 = 0
         var behindSteps: Int32 = 0
 
@@ -91,9 +91,9 @@ final class SchemaProgram: Sendable {
         var c: Int32 = 0
     }
 
-    /// What an instruction demands, and what its operands are.
+    /// What an instruction requires, and its operands.
     enum Operation: UInt8, Sendable {
-        /// Nothing is admitted.
+        /// No value is valid.
         case never
         /// a: the raw value of a `TypeSet`.
         case type
@@ -101,34 +101,35 @@ final class SchemaProgram: Sendable {
         case constant
         /// a, b: literals in `operands[a..<b]`.
         case enumeration
-        /// a: a member rule whose properties are the strings.
+        /// a: a member rule whose properties are the allowed strings.
         case stringEnumeration
-        /// a: a number of Unicode scalars, as of the next.
+        /// a: a number of Unicode scalars, also in the next case.
         case minLength
         case maxLength
-        /// `x-maxBytes`; a: the UTF-8 bytes of a string, the source bytes of any other value.
+        /// `x-maxBytes`; a: the limit, in UTF-8 bytes of a string or source bytes of any other
+        /// value.
         case maxBytes
         /// a: a pattern.
         case pattern
         /// a: the raw value of a `Format`.
         case format
-        /// a: a number limit, as of the next four.
+        /// a: a number limit, also in the next four cases.
         case minimum
         case maximum
         case exclusiveMinimum
         case exclusiveMaximum
         case multipleOf
-        /// a: a count, as of the next three.
+        /// a: a count, also in the next three cases.
         case minItems
         case maxItems
         case minProperties
         case maxProperties
         case uniqueItems
-        /// a, b: names in `operands[a..<b]`; c: the same as one of `symbolSets`.
+        /// a, b: names in `operands[a..<b]`; c: the same names in `symbolSets`.
         case required
-        /// a: the name whose presence counts; b, c: names in `operands[b..<c]`.
+        /// a: the name that requires the others; b, c: names in `operands[b..<c]`.
         case dependentRequired
-        /// a: the name whose presence counts; b: a node for the whole object.
+        /// a: the name that requires the schema; b: a node for the whole object.
         case dependentSchema
         /// a: a member rule.
         case members
@@ -136,43 +137,43 @@ final class SchemaProgram: Sendable {
         case propertyNames
         /// a: an item rule.
         case items
-        /// a: a node; b, c: the least and the most items that it may admit.
+        /// a: a node; b, c: the minimum and maximum number of items that it may accept.
         case contains
         /// a: a node for the same value: a branch of `allOf`, or the target of a reference.
         case apply
-        /// a, b: nodes in `operands[a..<b]`, as of the next.
+        /// a, b: nodes in `operands[a..<b]`, also in the next case.
         case anyOf
         case oneOf
         /// a: a node.
         case not
-        /// a: the node that decides; b, c: the nodes of `then` and `else`, or -1.
+        /// a: the node of the condition; b, c: the nodes of `then` and `else`, or -1.
         case condition
-        /// a: a node for what no other keyword evaluated, as of the next.
+        /// a: a node for children that no other keyword evaluated, also in the next case.
         case unevaluatedItems
         case unevaluatedProperties
-        // No keywords, but steps alone.
+        // The following are not keywords; they occur only in steps.
         /// a: a string rule.
         case string
-        /// a: the node that decides; b: the steps to skip if it does not admit the value.
+        /// a: the node of the condition; b: how many steps to skip if it rejects the value.
         case unless
-        /// a: the member test that decides; b: as of the last.
+        /// a: the member test that is the condition; b: as in the previous case.
         case unlessMember
-        /// a: the steps to skip.
+        /// a: how many steps to skip.
         case skip
     }
 
     /// `properties`, `patternProperties` and `additionalProperties` of one subschema.
     struct MemberRule: Hashable, Sendable {
         var properties = NameTable()
-        /// The nodes of `properties` begin here in `operands`, in the table's order.
+        /// The start of the nodes of `properties` in `operands`, in the table's order.
         var nodes: Int32 = 0
         /// Pairs of a pattern and a node in `operands`.
         var patterns: Range<Int32> = 0..<0
         /// A node, or -1.
         var additional: Int32 = -1
-        /// The names of `properties`, where names have symbols and there are no patterns.
+        /// The names of `properties`, if names have symbols and there are no patterns.
         var symbols = SymbolSet()
-        /// The nodes of `properties` once more, by symbol, begin here in `operands`.
+        /// The start of the nodes of `properties` in `operands`, in symbol order.
         var symbolNodes: Int32 = 0
 
         /// The positions of the names of `properties`.
@@ -181,17 +182,17 @@ final class SchemaProgram: Sendable {
         }
     }
 
-    /// The keywords for array items by position.
+    /// The keywords for array items, by position.
     struct ItemRule: Hashable, Sendable {
         /// Nodes in `operands` for the first items.
         var prefix: Range<Int32> = 0..<0
-        /// A node for the others, or -1.
+        /// A node for the remaining items, or -1.
         var rest: Int32 = -1
     }
 
-    /// The keywords for strings of one subschema.
+    /// The keywords for strings in one subschema.
     struct StringRule: Hashable, Sendable {
-        /// Numbers of Unicode scalars, as of the next.
+        /// Numbers of Unicode scalars, also in the next field.
         var minLength: Int32 = 0
         var maxLength = Int32.max
         var maxByteCount = Int32.max
@@ -199,31 +200,32 @@ final class SchemaProgram: Sendable {
         var pattern: Int32 = -1
     }
 
-    /// Whether a value is not an object, or one whose member of that name is that string: what most
-    /// `if`s ask.
+    /// Whether a value is not an object, or an object with a given string in a given member.
+    ///
+    /// That is the condition of most `if` keywords.
     struct MemberTest: Hashable, Sendable {
         /// The name of the member.
         let symbol: Int32
-        /// The string, one of `names`.
+        /// The string, a position in `names`.
         let text: Int32
-        /// The node that says the same.
+        /// The equivalent node.
         let node: Int32
     }
 
-    /// Names that are found by the hash that the parser computes anyway.
+    /// A table of names, looked up by the hash that the parser computes anyway.
     struct NameTable: Hashable, Sendable {
-        /// The first of its names.
+        /// The position of its first name.
         var names: Int32 = 0
         var count: Int32 = 0
-        /// Where its slots begin.
+        /// The position of its first slot.
         ///
-        /// A slot holds a position in the table, or -1. Linear probing, at most a quarter full.
+        /// A slot contains a position in the table, or -1. Linear probing, at most a quarter full.
         var slots: Int32 = 0
-        /// The number of slots, a power of two, less one; -1 without names.
+        /// The number of slots, a power of two, minus one; -1 without names.
         var mask: Int32 = -1
     }
 
-    /// The number that a limit compares with.
+    /// A numeric limit.
     struct NumberLimit: Hashable, Sendable {
         let exact: JSONNumber
         let integer: Int64
@@ -241,14 +243,14 @@ final class SchemaProgram: Sendable {
         enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
 
         let kind: Kind
-        /// The name of a string, the limit of a number, or where in `operands` an array's items or
-        /// an object's pairs of name and literal begin.
+        /// The position of a string's name or of a number's limit, or the start in `operands` of an
+        /// array's items or of an object's pairs of name and literal.
         var first: Int32 = 0
         var count: Int32 = 0
     }
 }
 
-/// The types that `type` admits.
+/// The types that `type` accepts.
 struct TypeSet: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
@@ -265,7 +267,7 @@ struct TypeSet: OptionSet, Hashable, Sendable {
         ("string", .string), ("array", .array), ("object", .object),
     ]
 
-    /// The kinds of values that need no closer look to be admitted, as bits.
+    /// The kinds of values that are accepted without a closer look, as bits.
     var kinds: UInt16 {
         var kinds: UInt16 = 0
         func admit(_ admitted: JSONNode.Kind...) {

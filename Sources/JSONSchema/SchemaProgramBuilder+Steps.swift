@@ -1,16 +1,16 @@
 import JSON
 
-/// What is run to check a value, made out of what is written.
+/// Converts instructions to executable steps.
 extension SchemaProgramBuilder {
-    /// The most steps that a node takes over from another one.
+    /// The most steps that a node copies from another one.
     private static let maxTakenSteps = 8
 
-    /// Writes the steps of each node; it is the last thing that is done with a program.
+    /// Writes the steps of each node; the last step of building a program.
     ///
-    /// They are the node's instructions, except three shapes that nearly every schema has. A branch
-    /// of `allOf`, the target of a reference, or the branches of an `if` cost an application no
-    /// more where their few steps can be in its place; an `if` that asks whether a member is a
-    /// certain string does so itself; and what is demanded of strings is one step.
+    /// They are the node's instructions, except for three common patterns. The few steps of a
+    /// branch of `allOf`, the target of a reference, or the branches of an `if` are copied in place
+    /// of an application. An `if` that tests whether a member is a certain string becomes one test.
+    /// And all requirements for strings become one step.
     mutating func writeSteps() {
         var written: [Int32: [SchemaProgram.Instruction]] = [:]
         for index in nodes.indices {
@@ -32,7 +32,7 @@ extension SchemaProgramBuilder {
         }
     }
 
-    /// The steps of one node; no node applies itself to the same value, so this ends.
+    /// The steps of one node; terminates because no node applies itself to the same value.
     private mutating func steps(
         of node: Int32,
         _ written: inout [Int32: [SchemaProgram.Instruction]]
@@ -50,7 +50,7 @@ extension SchemaProgramBuilder {
         return steps
     }
 
-    /// What is in the place of a node for the same value.
+    /// The steps that replace a node for the same value.
     private mutating func taken(
         from node: Int32,
         _ written: inout [Int32: [SchemaProgram.Instruction]]
@@ -61,7 +61,7 @@ extension SchemaProgramBuilder {
         return steps.count <= Self.maxTakenSteps ? steps : [application]
     }
 
-    /// The steps of a condition: a test, the branch `then`, and behind it `else`.
+    /// The steps of a condition: the test, the `then` branch, and the `else` branch.
     private mutating func steps(
         of condition: SchemaProgram.Instruction,
         _ written: inout [Int32: [SchemaProgram.Instruction]]
@@ -86,8 +86,8 @@ extension SchemaProgramBuilder {
         return instructions[Int(entry.start)..<Int(entry.end)]
     }
 
-    /// The test that says the same as a node, if that is
-    /// `{"properties": {NAME: {"const": STRING}}, "required": [NAME]}`.
+    /// The test equivalent to a node of the form `{"properties": {NAME: {"const": STRING}},
+    /// "required": [NAME]}`.
     private func memberTest(of node: Int32) -> SchemaProgram.MemberTest? {
         let deciding = instructions(of: node)
         guard deciding.count == 2, symbols.count > 0,
@@ -110,8 +110,7 @@ extension SchemaProgramBuilder {
         )
     }
 
-    /// The instructions of a node, those for strings as one step if they are several, and `type` in
-    /// front.
+    /// A node's instructions, with `type` first and several for strings combined in one step.
     private mutating func joiningStrings(
         _ instructions: [SchemaProgram.Instruction]
     ) -> [SchemaProgram.Instruction] {
@@ -125,7 +124,7 @@ extension SchemaProgramBuilder {
             case .minLength: rule.minLength = instruction.a
             case .maxLength: rule.maxLength = instruction.a
             case .pattern: rule.pattern = instruction.a
-            // Of other values it counts the bytes as well.
+            // For other values, it counts source bytes.
             case .maxBytes where isStringAlone: rule.maxByteCount = instruction.a
             default:
                 others.append(instruction)
@@ -143,7 +142,7 @@ extension SchemaProgramBuilder {
 extension SchemaProgram.Instruction {
     fileprivate var types: TypeSet { TypeSet(rawValue: UInt8(truncatingIfNeeded: a)) }
 
-    /// The kinds with values that may violate it, a bit for each.
+    /// A bit for each kind with values that may violate it.
     fileprivate var judgedKinds: UInt16 {
         switch operation {
         case .type: ~types.kinds

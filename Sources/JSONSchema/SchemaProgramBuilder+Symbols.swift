@@ -1,14 +1,16 @@
 import JSON
 
 extension SchemaProgramBuilder {
-    /// Gives each name that `properties` and `required` look for a symbol, its position in one
-    /// table for the whole program, so that an object's names are looked up once for all of them.
+    /// Assigns a symbol to each name in `properties` and `required`.
     ///
-    /// A schema with more names than there are symbols gets none, and looks for each by itself.
+    /// It is the name's position in one table for the whole program, so that an object's names are
+    /// looked up once for all instructions.
+    ///
+    /// A schema with more names than symbols gets none, and looks up each name separately.
     mutating func assignSymbols() {
         let rules = instructions.filter { $0.operation == .members }.map { Int($0.a) }
         let requirements = instructions.indices.filter { instructions[$0].operation == .required }
-        // By bytes: texts that Unicode calls equivalent are equal as `String`s, and not in JSON.
+        // By bytes: equivalent Unicode texts are equal as `String`s, but not in JSON.
         var symbols: [[UInt8]: Int] = [:]
         var texts: [String] = []
         func symbol(of name: Int) -> Int {

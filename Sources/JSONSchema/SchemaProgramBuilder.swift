@@ -1,6 +1,6 @@
 import JSON
 
-/// A program that is being written.
+/// A program under construction.
 struct SchemaProgramBuilder {
     var nodes: [SchemaProgram.Node] = []
     var instructions: [SchemaProgram.Instruction] = []
@@ -19,10 +19,10 @@ struct SchemaProgramBuilder {
     var stringRules: [SchemaProgram.StringRule] = []
     var memberTests: [SchemaProgram.MemberTest] = []
     var notes = SchemaNotes()
-    /// By the expression's bytes; see `assignSymbols`.
+    /// By the pattern's bytes; see `assignSymbols`.
     private var positionsByPattern: [[UInt8]: Int32] = [:]
 
-    /// Adds an instruction to the node that is being written.
+    /// Appends an instruction to the current node.
     mutating func emit(_ instruction: SchemaProgram.Instruction, _ keyword: String) {
         instructions.append(instruction)
         notes.keywords.append(keyword)
@@ -41,7 +41,7 @@ struct SchemaProgramBuilder {
         return Int32(limits.count - 1)
     }
 
-    /// Compiles an expression once, however often it is written.
+    /// Compiles a pattern once, even if it occurs several times.
     mutating func pattern(_ text: String) throws(TextPatternError) -> Int32 {
         if let known = positionsByPattern[Array(text.utf8)] { return known }
         patterns.append(try TextPattern(text, within: &patternBudget))
@@ -64,7 +64,7 @@ struct SchemaProgramBuilder {
         return Int32(itemRules.count - 1)
     }
 
-    /// A table of names without duplicates.
+    /// Makes a table of different names.
     mutating func table(_ texts: [String]) -> SchemaProgram.NameTable {
         guard !texts.isEmpty else { return SchemaProgram.NameTable() }
         let first = names.count

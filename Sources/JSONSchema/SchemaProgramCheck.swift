@@ -1,6 +1,6 @@
-/// Refuses a program whose recursion would not be bounded by the document's depth.
+/// Rejects a program whose recursion is not bounded by the document's depth.
 struct SchemaProgramCheck {
-    /// Subschemas for one and the same value inside each other.
+    /// The maximum number of nested subschemas for the same value.
     static let maxChainLength = 100
 
     private enum State { case new, open, done }
@@ -8,7 +8,7 @@ struct SchemaProgramCheck {
     private let builder: SchemaProgramBuilder
     private let compiler: SchemaCompiler
     private var states: [State]
-    /// The longest chain that begins at a node.
+    /// The longest chain that starts at each node.
     private var lengths: [Int]
 
     init(builder: SchemaProgramBuilder, compiler: SchemaCompiler) {
@@ -18,7 +18,7 @@ struct SchemaProgramCheck {
         lengths = Array(repeating: 0, count: builder.nodes.count)
     }
 
-    /// Walks all chains, without recursion of its own.
+    /// Walks all chains, without recursion.
     mutating func run() throws(SchemaError) {
         for node in builder.nodes.indices where states[node] == .new {
             var path = [node]

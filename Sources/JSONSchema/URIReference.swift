@@ -1,13 +1,13 @@
-/// The parts of a URI or of a relative reference (RFC 3986, 4.1); what is missing is nil.
+/// The parts of a URI or relative reference (RFC 3986, 4.1); missing parts are nil.
 struct URIReference: Hashable, Sendable {
     var scheme: String?
     var authority: String?
     var path: String
     var query: String?
-    /// Without its `#`, still percent-encoded.
+    /// Without the `#`, still percent-encoded.
     var fragment: String?
 
-    /// Takes a text apart by the expression of RFC 3986, appendix B; every text has parts.
+    /// Splits a text as in RFC 3986, appendix B; this works for every text.
     init(_ text: String) {
         var rest = text[...]
         if let mark = rest.firstIndex(of: "#") {
@@ -42,7 +42,7 @@ struct URIReference: Hashable, Sendable {
         return text
     }
 
-    /// What this reference means relative to a base (RFC 3986, 5.2.2).
+    /// Resolves this reference against a base URI (RFC 3986, 5.2.2).
     func resolved(against base: URIReference) -> URIReference {
         var target = self
         guard scheme == nil else {
@@ -69,7 +69,7 @@ struct URIReference: Hashable, Sendable {
         return target
     }
 
-    /// Takes `.` and `..` out of a path (RFC 3986, 5.2.4).
+    /// Removes `.` and `..` segments from a path (RFC 3986, 5.2.4).
     private static func withoutDots(_ path: some StringProtocol) -> String {
         guard path.contains(".") else { return String(path) }
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -88,7 +88,7 @@ struct URIReference: Hashable, Sendable {
         return kept.joined(separator: "/")
     }
 
-    /// The fragment with its percent-encoding resolved; nil where that is not UTF-8.
+    /// The percent-decoded fragment; nil if it is not UTF-8.
     var decodedFragment: String? {
         guard let fragment, fragment.contains("%") else { return self.fragment ?? "" }
         var bytes: [UInt8] = []

@@ -1,13 +1,13 @@
-/// What a value is meant to be, by the keyword `x-form`; it checks nothing.
+/// The intended form of a value, declared by the keyword `x-form`; it validates nothing.
 ///
-/// Of a value that was refused it knows what that probably is instead, and so what to do.
+/// For an invalid value, it guesses what the value is instead and advises what to do.
 enum ValueForm: String, Sendable {
     case deviceToken = "device-token"
     case unixSeconds = "unix-seconds"
     case unixMilliseconds = "unix-milliseconds"
     case dateTime = "rfc3339"
 
-    /// What a number looks like; nil: like nothing in particular.
+    /// What a number looks like; nil: unknown.
     func mistake(in number: Double) -> String? {
         switch (self, number) {
         case (.unixSeconds, 1..<Self.longestLife):
@@ -25,7 +25,7 @@ enum ValueForm: String, Sendable {
         }
     }
 
-    /// What a string looks like, without repeating anything of it; nil: like nothing in particular.
+    /// What a string looks like, without repeating any of it; nil: unknown.
     func mistake(in text: String) -> String? {
         switch self {
         case .deviceToken: Self.tokenMistake(text)
@@ -46,13 +46,14 @@ enum ValueForm: String, Sendable {
         return isDate("\(joined)Z") ? "has no offset; \(dateTimeExample)" : nil
     }
 
-    /// Fifteen years; Apple's reference date, 2001, has been further away since 2016.
+    /// Fifteen years in seconds; more than that has passed since 2016 from Apple's reference date,
+    /// 2001.
     private static let longestLife = 473_000_000.0
     private static let dateTimeExample = "send RFC 3339, such as 2026-01-31T12:00:00Z"
 
     // MARK: Device tokens
 
-    /// What people send instead of 64 digits, the most telling first.
+    /// Common mistakes for a token of 64 digits, the most specific first.
     private static func tokenMistake(_ text: String) -> String? {
         if text.isEmpty { return "is empty" }
         if let place = placeOfSpace(text) { return "has white space at its \(place)" }
@@ -94,14 +95,15 @@ enum ValueForm: String, Sendable {
         }
     }
 
-    /// `<abababab …>`, `{length = 32, bytes = 0x…}` (iOS 13), `32 bytes` (Swift), `Optional(…)`.
+    /// A printed object: `<abababab …>`, `{length = 32, bytes = 0x…}` (iOS 13), `32 bytes` (Swift)
+    /// or `Optional(…)`.
     private static func isDescription(_ text: String) -> Bool {
         text.hasPrefix("<") && text.hasSuffix(">") || text.hasPrefix("{")
             || text.hasPrefix("Optional(")
             || text.hasSuffix(" bytes") && text.dropLast(6).allSatisfy(\.isNumber)
     }
 
-    /// `[171, 171]` or `171,171`.
+    /// A list of bytes: `[171, 171]` or `171,171`.
     private static func isListOfBytes(_ text: String) -> Bool {
         let isInBrackets = text.hasPrefix("[") && text.hasSuffix("]")
         let items = (isInBrackets ? text.dropFirst().dropLast() : text[...])
@@ -110,7 +112,8 @@ enum ValueForm: String, Sendable {
             && items.allSatisfy { UInt8($0.drop { $0 == " " }.prefix { $0 != " " }) != nil }
     }
 
-    /// Expo's, Firebase's (`instance:APA91b…`, or without the instance), an address of Web Push or SNS.
+    /// Another service's token: Expo, Firebase (`instance:APA91b…` or without the instance), Web
+    /// Push, SNS.
     private static func isForeign(_ text: String) -> Bool {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let isFirebase =
@@ -121,7 +124,7 @@ enum ValueForm: String, Sendable {
         return beginnings.contains(where: text.hasPrefix) || text.contains("://") || isFirebase
     }
 
-    /// Of either alphabet, with padding or without (RFC 4648, 4 and 5).
+    /// Base64 in either alphabet, with or without padding (RFC 4648, 4 and 5).
     private static func isBase64(_ text: String) -> Bool {
         let digits = text.unicodeScalars.reversed().drop { $0 == "=" }
         let padding = text.unicodeScalars.count - digits.count
@@ -141,7 +144,7 @@ extension Unicode.Scalar {
             || self == "-" || self == "_"
     }
 
-    /// White space, the byte order mark and what else has no width.
+    /// White space, the byte order mark, and other characters without width.
     fileprivate var isBlank: Bool {
         properties.isWhitespace || self == "\u{FEFF}" || self == "\u{200B}" || self == "\0"
     }

@@ -1,4 +1,4 @@
-/// One step through a document (YAML 1.2, 3.1).
+/// A parsing event (YAML 1.2, 3.1).
 struct Event {
     enum Content {
         case documentStart
@@ -12,7 +12,7 @@ struct Event {
     }
 
     let content: Content
-    /// Where it begins: with the tag and the anchor of a node.
+    /// Where it begins, including a node's tag and anchor.
     let mark: YAMLMark
     /// The anchor of a node, without its `&`.
     var anchor: String?

@@ -1,15 +1,15 @@
 import CYAML
 
 extension YAMLError {
-    /// Why libyaml goes no further.
+    /// Makes the error for the reason why libyaml stopped.
     ///
     /// - Parameters:
-    ///   - parser: After a call that has failed.
-    ///   - source: What it reads.
+    ///   - parser: The parser, after a call that failed.
+    ///   - source: The text that it parses.
     init(_ parser: yaml_parser_t, _ source: SourceText) {
         switch unsafe parser.error {
         case YAML_READER_ERROR:
-            // The reader sets no mark, but the byte's offset.
+            // For reader errors, libyaml sets the byte offset but no mark.
             let mark = unsafe source.mark(ofByteAt: parser.problem_offset)
             let value = unsafe UInt32(exactly: parser.problem_value)
             let name = value.map { "the character U+\(hexadecimal($0, digitCount: 4))" }
@@ -18,7 +18,7 @@ extension YAMLError {
             self.init("cannot be read: out of memory", unsafe source.mark(parser.mark))
         default:
             let mark = unsafe source.mark(parser.problem_mark)
-            // SAFETY: libyaml's sentences are static; the context may be missing.
+            // SAFETY: libyaml's messages are static strings; the context may be null.
             let problem = unsafe parser.problem.map { unsafe String(cString: $0) }
             let sentence = Self.sentence(
                 problem ?? "the text cannot be read",
@@ -31,7 +31,7 @@ extension YAMLError {
         }
     }
 
-    /// What libyaml was about, and where that begins.
+    /// What libyaml was parsing, and where that begins.
     private static func beginning(
         _ parser: yaml_parser_t,
         _ mark: YAMLMark,
@@ -45,12 +45,12 @@ extension YAMLError {
         return start == mark ? "\(context), " : "\(context) that begins at \(start), "
     }
 
-    /// libyaml's own sentence, or a plainer one.
+    /// libyaml's message, or a clearer one.
     ///
     /// - Parameters:
-    ///   - problem: libyaml's (0.2.5).
-    ///   - scalar: What is at its place; nil at the end of the text.
-    /// - Returns: What completes "is not YAML: ".
+    ///   - problem: The message of libyaml 0.2.5.
+    ///   - scalar: The character at the location; nil at the end of the text.
+    /// - Returns: A text that completes "is not YAML: ".
     private static func sentence(_ problem: String, _ scalar: Unicode.Scalar?) -> String {
         switch (problem, scalar) {
         case ("found character that cannot start any token", "\t"):
@@ -64,7 +64,7 @@ extension YAMLError {
             "found the end of the text; expected a value, '}' or ']'"
         case ("did not find expected alphabetic or numeric character", _):
             "expected a name; a value that begins with '*' or '&' needs quotes"
-        // libyaml's spelling.
+        // The typo is libyaml's.
         case ("did not find expected hexdecimal number", _):
             "expected hexadecimal digits; a text with '\\' needs single quotes"
         case ("found unexpected end of stream", _): "found the end of the text"

@@ -1,9 +1,9 @@
 import CYAML
 
-/// The one owner of a libyaml parser, and of the bytes that it reads.
+/// Owns a libyaml parser and the bytes that it reads.
 @safe struct EventReader: ~Copyable {
-    // SAFETY: both are allocated in `init`, freed in `deinit` alone, and never given out. libyaml
-    // keeps pointers into the parser and the bytes, which therefore do not move.
+    // SAFETY: both are allocated in `init`, freed only in `deinit`, and never passed out. libyaml
+    // keeps pointers into the parser and the bytes, which therefore must not move.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let bytes: UnsafeMutableBufferPointer<UInt8>
     private let source: SourceText
@@ -18,7 +18,7 @@ import CYAML
         let bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: source.bytes.count)
         _ = unsafe bytes.initialize(from: source.bytes)
         unsafe yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
-        // libyaml does not guess: `SourceText` has looked.
+        // `SourceText` has checked the encoding.
         unsafe yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
         unsafe self.parser = unsafe parser
         unsafe self.bytes = unsafe bytes
@@ -33,12 +33,12 @@ import CYAML
 
     /// The next event; nil at the end.
     ///
-    /// - Throws: `YAMLError` where the text is not YAML; then there are no more events.
+    /// - Throws: `YAMLError` if the text is not YAML; there are no further events then.
     mutating func next() throws(YAMLError) -> Event? {
         while true {
             var event = unsafe yaml_event_t()
-            // SAFETY: yaml_parser_parse sets all of the event first, so that it can be deleted
-            // whether it succeeds or not.
+            // SAFETY: yaml_parser_parse first initialises the whole event, so it can be deleted
+            // even if the call fails.
             defer { unsafe yaml_event_delete(&event) }
             guard unsafe yaml_parser_parse(parser, &event) == 1 else {
                 throw unsafe YAMLError(parser.pointee, source)
@@ -53,8 +53,9 @@ import CYAML
 }
 
 extension SourceText {
-    /// libyaml counts from 0, and puts the end of a text without a last line end on a line of its
-    /// own.
+    /// Converts a libyaml mark, which counts from 0.
+    ///
+    /// libyaml puts the end of a text without a final line break on a line of its own.
     func mark(_ mark: yaml_mark_t) -> YAMLMark {
         let place = self.mark(at: mark.index)
         guard isEnd(mark.index), mark.column == 0, place.column > 1 else { return place }
@@ -63,11 +64,11 @@ extension SourceText {
 }
 
 extension Event {
-    /// Copies what libyaml says of a source.
+    /// Copies a libyaml event.
     ///
-    /// - Returns: nil for the ends of the stream.
+    /// - Returns: nil for the start and end of the stream.
     fileprivate init?(_ event: yaml_event_t, _ source: SourceText) {
-        // SAFETY: the type says which member of the union is set (yaml.h, `yaml_event_s`).
+        // SAFETY: the type determines which member of the union is set (yaml.h, `yaml_event_s`).
         switch unsafe event.type {
         case YAML_DOCUMENT_START_EVENT: content = .documentStart
         case YAML_DOCUMENT_END_EVENT: content = .documentEnd
@@ -75,7 +76,7 @@ extension Event {
             content = unsafe .alias(text(event.data.alias.anchor) ?? "")
         case YAML_SCALAR_EVENT:
             let scalar = unsafe event.data.scalar
-            // SAFETY: `length` bytes; a scalar may hold the character NUL.
+            // SAFETY: the scalar has `length` bytes; it may contain NUL.
             let bytes = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
             content = unsafe .scalar(
                 String(decoding: bytes, as: UTF8.self),
@@ -111,8 +112,8 @@ extension YAMLScalar.Style {
     }
 }
 
-/// A copy of a text that ends in NUL.
+/// Copies a NUL-terminated text.
 private func text(_ characters: UnsafeMutablePointer<yaml_char_t>?) -> String? {
-    // SAFETY: anchors and tags end in NUL (yaml.h, `yaml_event_s`).
+    // SAFETY: anchors and tags are NUL-terminated (yaml.h, `yaml_event_s`).
     unsafe characters.map { unsafe String(cString: $0) }
 }

@@ -1,7 +1,7 @@
-/// The bytes of a text: UTF-8 without a byte order mark.
+/// The bytes of a text in UTF-8, without a byte order mark.
 struct SourceText {
     let bytes: [UInt8]
-    /// Where each line begins, in Unicode scalars from the start of the text.
+    /// The start of each line, in Unicode scalars from the start of the text.
     private let lineStarts: [Int]
     private let scalarCount: Int
 
@@ -10,7 +10,7 @@ struct SourceText {
         guard bytes.count <= YAMLDocument.maxByteCount else {
             throw YAMLError("has more than \(YAMLDocument.maxByteCount) bytes", start)
         }
-        // Byte order marks: The Unicode Standard, section 23.8.
+        // See The Unicode Standard, section 23.8, about byte order marks.
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             throw YAMLError("is UTF-16; expected UTF-8", start)
         }
@@ -24,7 +24,7 @@ struct SourceText {
         try countTagDirectives()
     }
 
-    /// Lines end in LF, CR LF or CR (YAML 1.2, 5.4).
+    /// Lines end with LF, CR LF or CR (YAML 1.2, 5.4).
     private static func lines(of bytes: [UInt8]) -> (starts: [Int], scalarCount: Int) {
         var starts = [0]
         var count = 0
@@ -63,15 +63,14 @@ struct SourceText {
         }
     }
 
-    /// The place of a byte; what is before it is UTF-8.
+    /// The mark of a byte offset; the bytes before it must be UTF-8.
     func mark(ofByteAt offset: Int) -> YAMLMark {
         mark(at: bytes[..<min(offset, bytes.count)].count(where: Self.beginsScalar))
     }
 
-    /// The place at an offset in Unicode scalars.
+    /// The mark of an offset in Unicode scalars.
     ///
-    /// libyaml's own lines end as in YAML 1.1, at U+0085, U+2028 and U+2029 as well, where no
-    /// editor ends them.
+    /// libyaml ends lines as in YAML 1.1, also at U+0085, U+2028 and U+2029, which editors do not.
     func mark(at index: Int) -> YAMLMark {
         var (low, high) = (0, lineStarts.count)
         while high - low > 1 {
@@ -81,7 +80,7 @@ struct SourceText {
         return YAMLMark(line: low + 1, column: index - lineStarts[low] + 1)
     }
 
-    /// Whether an offset in Unicode scalars is that of the end.
+    /// Whether an offset in Unicode scalars is at the end of the text.
     func isEnd(_ index: Int) -> Bool { index >= scalarCount }
 
     /// The character at an offset in Unicode scalars; nil at the end.
@@ -90,7 +89,7 @@ struct SourceText {
     }
 }
 
-/// A number as Unicode and C write it: `00FF`.
+/// A number in hexadecimal, padded with zeros: `00FF`.
 func hexadecimal(_ value: UInt32, digitCount: Int) -> String {
     let digits = String(value, radix: 16, uppercase: true)
     return String(repeating: "0", count: max(0, digitCount - digits.count)) + digits

@@ -1,21 +1,21 @@
-/// Makes a tree of events, within the limits of `YAMLDocument`.
+/// Builds a tree from events, within the limits of `YAMLDocument`.
 struct TreeBuilder {
     private(set) var root: YAMLNode?
     private(set) var problems: [YAMLProblem] = []
     private var hasDocument = false
-    /// The lists and mappings that have begun, the outermost first.
+    /// The open lists and mappings, outermost first.
     private var frames: [Frame] = []
     private var anchors: [String: Anchor] = [:]
     private var total = Weight()
 
-    /// How much a node is, once its aliases are replaced.
+    /// The size of a node after its aliases are expanded.
     private struct Weight {
         var nodeCount = 0
         var textByteCount = 0
 
         init() {}
 
-        /// Of a scalar, or of a list or mapping that begins.
+        /// The weight of a scalar, or of the start of a list or mapping.
         init(_ event: Event, text: String = "") {
             nodeCount = 1
             textByteCount = text.utf8.count + (event.tag?.utf8.count ?? 0)
@@ -23,7 +23,7 @@ struct TreeBuilder {
     }
 
     private enum Anchor {
-        /// The node has begun: the frame at this depth.
+        /// The node is still open: the frame at this depth.
         case open(depth: Int)
         case complete(YAMLNode, Weight, height: Int)
     }
@@ -32,9 +32,9 @@ struct TreeBuilder {
         var isMapping: Bool
         var mark: YAMLMark
         var anchor: String?
-        /// Of everything before.
+        /// The weight of everything before this node.
         var weightBefore: Weight
-        /// The levels below this one.
+        /// The number of levels below this one.
         var heightBelow = 0
         var elements: [YAMLNode] = []
         var pairs: [YAMLPair] = []
@@ -45,11 +45,11 @@ struct TreeBuilder {
     private enum Key {
         case awaited
         case text(String, YAMLMark)
-        /// Reported: its value is read and dropped.
+        /// The key was reported as a problem; its value is read and dropped.
         case refused(name: String)
     }
 
-    /// Takes the next event, in libyaml's order.
+    /// Processes the next event; call it in libyaml's order.
     mutating func take(_ event: Event) throws(YAMLError) {
         switch event.content {
         case .documentStart:
@@ -98,7 +98,7 @@ struct TreeBuilder {
             frame.isMapping ? .mapping(frame.pairs) : .list(frame.elements)
         let node = YAMLNode(content, frame.mark)
         let height = frame.heightBelow + 1
-        // The anchor may by now name a node inside this one.
+        // The anchor may have been redefined by a node inside this one.
         if let anchor = frame.anchor, case .open(depth: frames.count) = anchors[anchor] {
             complete(node, anchor, since: frame.weightBefore, height: height)
         }
@@ -106,11 +106,11 @@ struct TreeBuilder {
         try add(node)
     }
 
-    /// Puts what an alias names in its place.
+    /// Replaces an alias with its node.
     private mutating func expand(_ name: String, _ mark: YAMLMark) throws(YAMLError) {
         switch anchors[name] {
         case nil:
-            // Its name is not shown: it may be a password without quotes.
+            // Do not show its name, which may be an unquoted password.
             throw YAMLError(
                 "is not YAML: the alias has no anchor before it; a value that begins with '*' needs"
                     + " quotes",
@@ -160,7 +160,7 @@ struct TreeBuilder {
         frames[last].heightBelow = max(frames[last].heightBelow, height)
     }
 
-    /// Puts a complete node where it belongs.
+    /// Adds a complete node to its parent.
     private mutating func add(_ node: YAMLNode) throws(YAMLError) {
         guard let last = frames.indices.last else {
             root = node
@@ -186,7 +186,7 @@ struct TreeBuilder {
                 let limit = YAMLDocument.maxKeyByteCount
                 throw YAMLError("has a key of more than \(limit) bytes", node.mark)
             }
-            // https://yaml.org/type/merge.html, of YAML 1.1.
+            // https://yaml.org/type/merge.html, from YAML 1.1.
             guard scalar.text == "<<", !scalar.isText else { return .text(scalar.text, node.mark) }
             report("is a merge key; expected the keys themselves", node.mark, ["<<"])
             return .refused(name: "<<")
@@ -204,8 +204,9 @@ struct TreeBuilder {
         problems.append(YAMLProblem(path: path + steps, message: message, mark: mark))
     }
 
-    /// Reports a tag that does not fit the node that comes next; not what it is, which may be a
-    /// password without quotes.
+    /// Reports a tag that does not fit the next node.
+    ///
+    /// Does not show the tag, which may be an unquoted password.
     private mutating func report(_ tag: String?, _ mark: YAMLMark) {
         guard tag != nil else { return }
         var steps: [String] = []
@@ -217,7 +218,7 @@ struct TreeBuilder {
         )
     }
 
-    /// Keeps the last of each key, and reports the others.
+    /// Keeps the last occurrence of each key, and reports the others.
     private mutating func dropRepeatedKeys(of frame: inout Frame) {
         let counts = Dictionary(frame.pairs.map { ($0.key, 1) }, uniquingKeysWith: +)
         guard counts.count < frame.pairs.count else { return }
@@ -236,7 +237,7 @@ struct TreeBuilder {
         frame.pairs = kept
     }
 
-    /// The innermost list or mapping that has begun.
+    /// The path of the innermost open list or mapping.
     private var path: [String] { frames.dropLast().map(step) }
 
     private func step(in frame: Frame) -> String {

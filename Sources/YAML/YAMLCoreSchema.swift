@@ -1,4 +1,4 @@
-/// What a scalar is.
+/// The type of a scalar.
 package enum YAMLKind: String, Hashable, Sendable, CaseIterable {
     case null
     case boolean
@@ -7,9 +7,9 @@ package enum YAMLKind: String, Hashable, Sendable, CaseIterable {
     case string
 }
 
-/// The core schema: what a plain scalar means (YAML 1.2.2, 10.3.2).
+/// The core schema, which defines the types of plain scalars (YAML 1.2.2, 10.3.2).
 ///
-/// It is narrower than YAML 1.1: `no`, `yes`, `on` and `off` are strings, and so are `1_000`,
+/// It recognises less than YAML 1.1: `no`, `yes`, `on` and `off` are strings, and so are `1_000`,
 /// `0b1` and `1:30`.
 package enum YAMLCoreSchema {
     /// The kind of a plain scalar.
@@ -20,13 +20,13 @@ package enum YAMLCoreSchema {
         return isFloat(text.utf8) ? .float : .string
     }
 
-    /// The values `null`, `Null`, `NULL`, `~`, and nothing at all.
+    /// Whether it is `null`, `Null`, `NULL`, `~` or empty.
     package static func isNull(_ text: String) -> Bool {
         ["", "~", "null", "Null", "NULL"].contains(text)
     }
 
-    /// - Returns: nil unless the text is `true` or `false`, in lower case, capitalised or in
-    ///   capitals.
+    /// - Returns: nil unless the text is `true` or `false`, in lower case, upper case or
+    ///   capitalised.
     package static func boolean(_ text: String) -> Bool? {
         switch text {
         case "true", "True", "TRUE": true
@@ -37,7 +37,7 @@ package enum YAMLCoreSchema {
 
     /// The value of an integer: `[-+]?[0-9]+`, `0o[0-7]+` or `0x[0-9a-fA-F]+`.
     ///
-    /// - Returns: nil for another text, and for what does not fit in `Int`.
+    /// - Returns: nil for any other text, and for values that do not fit in `Int`.
     package static func integer(_ text: String) -> Int? {
         guard isInteger(text.utf8) else { return nil }
         switch text.prefix(2) {
@@ -55,7 +55,7 @@ package enum YAMLCoreSchema {
         return isRun(withoutSign(text[...]), of: isDigit)
     }
 
-    /// A number as in `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`, `.inf` or `.nan`.
+    /// Whether it matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`, `.inf` or `.nan`.
     private static func isFloat(_ text: String.UTF8View) -> Bool {
         let number = withoutSign(text[...])
         let isNamed =

@@ -1,36 +1,39 @@
-/// A YAML text as a tree.
+/// A YAML document as a tree.
 ///
-/// libyaml reads the text (YAML 1.1 with what 1.2 changed in flow style); the tree, its limits and
-/// the meaning of scalars (YAML 1.2's core schema, whatever a `%YAML` directive says) are ours.
+/// libyaml parses the text (YAML 1.1, with 1.2's changes to flow style). The tree, its limits and
+/// the types of scalars are our own: YAML 1.2's core schema, regardless of a `%YAML` directive.
 package struct YAMLDocument: Hashable, Sendable {
-    /// Nil for a text of comments, or of nothing.
+    /// Nil if the text is empty or contains only comments.
     package let root: YAMLNode?
-    /// In the order in which the mappings end that have them.
+    /// Ordered by the ends of the mappings that contain them.
     package let problems: [YAMLProblem]
 
     /// The longest text, in bytes.
     package static let maxByteCount = 1 << 20
-    /// How deeply lists and mappings nest.
+    /// The maximum nesting of lists and mappings.
     package static let maxDepth = 64
-    /// Scalars, keys, lists and mappings; an alias counts as all that it names.
+    /// The maximum number of scalars, keys, lists and mappings; an alias counts as its expansion.
     ///
-    /// A text of `maxByteCount` bytes with two nodes on a line of 25 bytes stays below it.
+    /// A text of `maxByteCount` bytes with two nodes per line of 25 bytes stays below it.
     package static let maxNodeCount = 100_000
-    /// Of all scalars, keys and tags together, in bytes of UTF-8; an alias counts as all that it
-    /// names, and a tag as what its prefix stands for.
+    /// The maximum size of all scalars, keys and tags together, in bytes of UTF-8.
     ///
-    /// Without aliases and tags no text of `maxByteCount` bytes has as many.
+    /// An alias counts as its expansion, and a tag with its prefix expanded.
+    ///
+    /// Without aliases and tags, no text of `maxByteCount` bytes exceeds it.
     package static let maxTextByteCount = 2 << 20
-    /// Of one key, in bytes of UTF-8.
+    /// The maximum size of a key, in bytes of UTF-8.
     package static let maxKeyByteCount = 1024
-    /// How often a text has `%TAG`: libyaml (0.2.5) compares each directive with all others, which
-    /// takes it seconds for a text of `maxByteCount` bytes.
+    /// The maximum number of `%TAG` directives.
+    ///
+    /// libyaml 0.2.5 compares each of them with all others, which takes seconds for a text of
+    /// `maxByteCount` bytes.
     package static let maxTagDirectiveCount = 64
 
-    /// Reads a text in UTF-8, with or without a byte order mark, which counts as no column.
+    /// Parses a text in UTF-8; a byte order mark is allowed and counts as no column.
     ///
-    /// - Throws: `YAMLError` at the first place where it is not UTF-8, not YAML, more than one
-    ///   document, or more than a limit.
+    /// - Throws: `YAMLError` at the first place where the text is not UTF-8, not YAML, more than
+    ///   one document, or over a limit.
     package init(_ bytes: [UInt8]) throws(YAMLError) {
         var reader = try EventReader(SourceText(bytes))
         var builder = TreeBuilder()

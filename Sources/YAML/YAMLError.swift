@@ -1,6 +1,6 @@
 /// Why a text is not a YAML document.
 package struct YAMLError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the text is or has, as in "is not YAML: ..." and "has more than ...".
+    /// What is wrong, such as "is not YAML: ..." or "has more than ...".
     package let message: String
     package let mark: YAMLMark
 
@@ -14,9 +14,9 @@ package struct YAMLError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// A problem in a document that can still be read.
 package struct YAMLProblem: Hashable, Sendable {
-    /// Keys, and places in lists from 0; `?` for a key that is not text.
+    /// Keys, and list indices from 0; `?` for a key that is not text.
     package let path: [String]
-    /// What is wrong and what is expected.
+    /// What is wrong, and what is expected.
     package let message: String
     package let mark: YAMLMark
 }

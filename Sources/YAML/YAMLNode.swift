@@ -1,17 +1,17 @@
-/// A value of a document, with its place.
+/// A value in a document, with its position.
 ///
-/// An alias does not appear: the node that it names is in its place, with that node's mark.
+/// Aliases are expanded: the named node appears in their place, with its own mark.
 package struct YAMLNode: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case scalar(YAMLScalar)
         case list([YAMLNode])
-        /// In the order of the text, each key once: of one that is set again the last holds, and
-        /// the others are problems of the document.
+        /// In text order, without repeated keys: the last value of a key counts, and the others are
+        /// reported as problems.
         case mapping([YAMLPair])
     }
 
     package let content: Content
-    /// Where the node begins, with its tag and its anchor.
+    /// Where the node begins, including its tag and anchor.
     package let mark: YAMLMark
 
     package init(_ content: Content, _ mark: YAMLMark) {
@@ -28,7 +28,7 @@ package struct YAMLPair: Hashable, Sendable {
     package let value: YAMLNode
 }
 
-/// A text, a number, a boolean or null.
+/// A text, number, boolean or null.
 package struct YAMLScalar: Hashable, Sendable {
     /// How a scalar is written (YAML 1.2, 7.3 and 8.1).
     package enum Style: Hashable, Sendable {
@@ -41,15 +41,15 @@ package struct YAMLScalar: Hashable, Sendable {
         case folded
     }
 
-    /// Without quotes, and with escapes and folded lines resolved.
+    /// The text without quotes, with escapes and folded lines resolved.
     package let text: String
     package let style: Style
-    /// What the text is; a string unless it is plain or tagged.
+    /// The type; a string unless the scalar is plain or tagged.
     package let kind: YAMLKind
-    /// Whether it is a string by its form, whatever its text is: quoted, a block, or `!!str`.
+    /// Whether its notation makes it a string: quotes, a block, or `!!str`.
     package let isText: Bool
 
-    /// A scalar without a tag.
+    /// Makes a scalar without a tag.
     package init(_ text: String, _ style: Style) {
         self.init(text, style, isText: style != .plain)
     }

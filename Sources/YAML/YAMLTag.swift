@@ -4,15 +4,15 @@ enum YAMLTag {
 }
 
 extension YAMLScalar {
-    /// A scalar with a tag, or without.
+    /// Makes a scalar with an optional tag.
     ///
-    /// - Returns: nil for a tag that is not of the core schema, or that does not fit the text.
+    /// - Returns: nil if the tag is not in the core schema, or does not fit the text.
     init?(_ text: String, _ style: Style, tag: String?) {
         guard let tag else {
             self.init(text, style)
             return
         }
-        // `!` alone: a string (6.9.1).
+        // A lone `!` means a string (6.9.1).
         if tag == "!" || tag == "\(YAMLTag.prefix)str" {
             self.init(text, style, isText: true)
             return

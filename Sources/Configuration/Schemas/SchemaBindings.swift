@@ -2,10 +2,10 @@ import APNsRules
 package import EventCodec
 import Vocabulary
 
-/// Which of the operator's schemas applies to which payloads.
+/// Which of the operator's schemas apply to which payloads.
 package struct SchemaBindings: Sendable {
     private struct Use: Sendable {
-        /// The configuration's key, for problems.
+        /// The configuration key, for problems.
         var path: String
         var name: String
     }
@@ -26,14 +26,14 @@ package struct SchemaBindings: Sendable {
         }
     }
 
-    /// Compiles every schema and binds those that are requested.
+    /// Compiles every schema, and binds those that are used.
     ///
     /// - Parameters:
-    ///   - files: The schemas' texts.
-    ///   - directory: Where they are, for problems.
-    /// - Throws: `SchemaProblems` with every file that does not compile and every name that none
-    ///   has.
-    /// - Returns: The schemas, ready to check with.
+    ///   - files: The texts of the schemas.
+    ///   - directory: Their directory, for problems.
+    /// - Throws: `SchemaProblems` with every file that does not compile, and every name without a
+    ///   file.
+    /// - Returns: The compiled schemas.
     package func compile(
         _ files: SchemaFiles,
         in directory: String
@@ -56,7 +56,7 @@ package struct SchemaBindings: Sendable {
                 )
             }
         }
-        // A broken one is reported as broken, not as missing.
+        // Report a broken schema as broken, not as missing.
         guard problems.isEmpty else { throw SchemaProblems(Self.ordered(problems)) }
         let uses = Array(topics.values) + Array(bundleIDs.values)
         problems += uses.compactMap { Self.problem(of: $0, among: schemas) }
@@ -82,7 +82,7 @@ package struct SchemaBindings: Sendable {
         )
     }
 
-    /// `order.schema.json` and `order.json` are both called `order`.
+    /// The name of a file's schema: `order` for both `order.schema.json` and `order.json`.
     package static func name(ofFile file: String) -> String {
         for suffix in [".schema.json", ".json"] where file.hasSuffix(suffix) {
             return String(file.dropLast(suffix.count))
@@ -90,7 +90,7 @@ package struct SchemaBindings: Sendable {
         return file
     }
 
-    /// Each once, whatever order a dictionary had.
+    /// Without duplicates, in an order independent of dictionaries.
     private static func ordered(
         _ problems: [SchemaProblems.Problem]
     ) -> [SchemaProblems.Problem] {
@@ -99,13 +99,13 @@ package struct SchemaBindings: Sendable {
 }
 
 extension Configuration {
-    /// The operator's own schemas as they are now.
+    /// The operator's schemas in their current state.
     package func payloadSchemas() throws(SchemaProblems) -> PayloadSchemas {
         guard let directory = schemas.directory else { return .none }
         return try SchemaBindings(self).compile(try SchemaFiles.read(directory), in: directory)
     }
 
-    /// What is wrong with the operator's own schemas.
+    /// The problems of the operator's schemas.
     func schemaProblems() -> [ConfigurationProblem] {
         do throws(SchemaProblems) {
             _ = try payloadSchemas()

@@ -2,23 +2,23 @@ import EventCodec
 import Foundation
 import JSONSchema
 
-/// How schemas from outside are compiled.
+/// Compiles external schemas.
 ///
-/// What they refer to comes from the same folder, never from a network.
+/// Schemas may refer only to others in the same folder, never to the network.
 package struct SchemaCompilation: Sendable {
-    /// Whether `format` is enforced where a schema's dialect leaves it an annotation.
+    /// Whether to enforce `format` even if a schema's dialect treats it as an annotation.
     package let assertsFormat: Bool
 
     package init(assertsFormat: Bool) {
         self.assertsFormat = assertsFormat
     }
 
-    /// Compiles every file of a directory; each may refer to the others by their relative paths.
+    /// Compiles every file of a directory; they may refer to each other by relative paths.
     ///
     /// - Parameters:
-    ///   - files: The schemas' texts.
-    ///   - directory: Where they are.
-    /// - Returns: A schema, or a sentence about what is wrong, for each file in the order of names.
+    ///   - files: The texts of the schemas.
+    ///   - directory: Their directory.
+    /// - Returns: For each file in name order, the schema or its problem.
     func compile(
         _ files: SchemaFiles,
         in directory: String
@@ -34,7 +34,7 @@ package struct SchemaCompilation: Sendable {
                 results.append((file, .failure(Self.problem(error, file, directory, base))))
             }
         }
-        // What refers to a broken file would fail for that alone.
+        // A schema that refers to a broken file would only fail because of that file.
         guard results.isEmpty else { return results }
         for (file, text) in sorted {
             do throws(SchemaError) {
@@ -56,7 +56,7 @@ package struct SchemaCompilation: Sendable {
         base.appending(path: file, directoryHint: .notDirectory).absoluteString
     }
 
-    /// A schema may fail for a file that it refers to.
+    /// A schema may fail because of a file to which it refers.
     private static func problem(
         _ error: SchemaError,
         _ file: String,

@@ -1,7 +1,7 @@
 import Foundation
 import Log
 
-/// The operator's own schemas in `schemas.directory`.
+/// The operator's schemas in `schemas.directory`.
 package struct SchemaFiles: Hashable, Sendable {
     /// Texts by file name.
     package var texts: [String: [UInt8]]
@@ -10,18 +10,18 @@ package struct SchemaFiles: Hashable, Sendable {
         self.texts = texts
     }
 
-    /// Bounds what is read every time.
+    /// Limits the amount that is read at each check.
     private static let maxCount = 1000
     private static let maxFileByteCount = 4 << 20
     private static let maxTotalByteCount = 32 << 20
 
-    /// Reads every `*.json` of a directory but hidden ones.
+    /// Reads every `*.json` file in a directory, except hidden ones.
     ///
     /// Symbolic links are followed: Kubernetes mounts a ConfigMap as links into a hidden folder.
     ///
-    /// - Parameter directory: Its path.
-    /// - Throws: `SchemaProblems` when the directory or a file of it cannot be read.
-    /// - Returns: The files' texts.
+    /// - Parameter directory: The path of the directory.
+    /// - Throws: `SchemaProblems` if the directory or a file in it cannot be read.
+    /// - Returns: The texts of the files.
     package static func read(_ directory: String) throws(SchemaProblems) -> SchemaFiles {
         let names = try names(in: directory)
         var texts: [String: [UInt8]] = [:]
@@ -60,10 +60,10 @@ package struct SchemaFiles: Hashable, Sendable {
     }
 }
 
-/// What is wrong with the operator's own schemas, never empty.
+/// The problems of the operator's schemas; never empty.
 package struct SchemaProblems: Error, Hashable, Sendable {
     package struct Problem: Hashable, Sendable {
-        /// The configuration's key.
+        /// The configuration key.
         package var path: String
         package var message: String
     }
@@ -74,23 +74,23 @@ package struct SchemaProblems: Error, Hashable, Sendable {
         self.problems = problems
     }
 
-    /// One that concerns the directory as a whole.
+    /// Makes a problem of the whole directory.
     package init(_ message: String) {
         self.init([Problem(path: "schemas.directory", message: message)])
     }
 
-    /// On one line, for the log and for readiness.
+    /// The problems in one line, for the log and for readiness.
     package var text: String {
         problems.map { "\($0.path): \($0.message)" }.joined(separator: "; ")
     }
 }
 
 extension ServiceError {
-    /// Each problem on a line of its own.
+    /// Makes an error with one line per problem.
     package init(_ problems: SchemaProblems) {
         self.init(lines: problems.problems.map { "\($0.path): \($0.message)" })
     }
 }
 
-/// Decides when a directory of schemas has changed.
+/// Detects changes in a directory of schemas.
 package typealias DirectoryWatch = ContentWatch<Result<SchemaFiles, SchemaProblems>>

@@ -1,11 +1,12 @@
-/// What the grammars of the RFCs call ALPHA, DIGIT and HEXDIG, and the marks of URIs and mail.
+/// Character classes of the RFCs' grammars: ALPHA, DIGIT, HEXDIG, and marks in URIs and mail
+/// addresses.
 extension UInt8 {
     var isASCII: Bool { self < 0x80 }
     var isASCIIDigit: Bool { self &- UInt8(ascii: "0") < 10 }
     var isASCIILetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 }
     var isHexDigit: Bool { isASCIIDigit || (self | 0x20) &- UInt8(ascii: "a") < 6 }
 
-    /// A character that stands for itself in any part of a URI (RFC 3986, 2.3).
+    /// A character that needs no escape in any part of a URI (RFC 3986, 2.3).
     var isURIUnreserved: Bool {
         if isASCIILetter || isASCIIDigit { return true }
         switch self {

@@ -11,7 +11,7 @@ extension Format {
             }
     }
 
-    /// An address of RFC 4291, 2.2, without a zone.
+    /// An IPv6 address (RFC 4291, 2.2), without a zone.
     static func isIPv6(_ text: ArraySlice<UInt8>) -> Bool {
         guard text.count <= 45 else { return false }
         var parts = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
@@ -42,8 +42,9 @@ extension Format {
         return hasGap ? groupCount < 8 : groupCount == 8
     }
 
-    /// A name of RFC 1123, 2.1: labels of 1 to 63 letters, digits and inner hyphens, at most 253
-    /// bytes.
+    /// A host name (RFC 1123, 2.1), of at most 253 bytes.
+    ///
+    /// Its labels have 1 to 63 letters, digits and inner hyphens.
     static func isHostname(_ text: ArraySlice<UInt8>) -> Bool {
         guard (1...253).contains(text.count) else { return false }
         let labels = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -56,8 +57,9 @@ extension Format {
         }
     }
 
-    /// A `Mailbox` of RFC 5321, 4.1.2, or of RFC 6531, whose characters beyond ASCII are not looked
-    /// at one by one.
+    /// A `Mailbox` of RFC 5321, 4.1.2, or of RFC 6531.
+    ///
+    /// Characters beyond ASCII are not checked individually.
     static func isEmail(_ text: ArraySlice<UInt8>, isInternational: Bool = false) -> Bool {
         guard !isInternational || text.allSatisfy(\.isASCII) else {
             let letters = text.map { $0.isASCII ? $0 : UInt8(ascii: "a") }

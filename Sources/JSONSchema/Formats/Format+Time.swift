@@ -4,9 +4,9 @@ extension Format {
         text.count == 10 && RFC3339.milliseconds(of: (text + Array("T00:00:00Z".utf8))[...]) != nil
     }
 
-    /// `full-time` of RFC 3339, 5.6; a leap second only where UTC can have one.
+    /// `full-time` of RFC 3339, 5.6; a leap second is valid only at the end of a UTC day.
     static func isTime(_ text: ArraySlice<UInt8>) -> Bool {
-        // The month's last day, so that a leap second is possible on the day itself.
+        // The last day of a month, because a leap second can occur on it.
         RFC3339.milliseconds(of: (Array("2016-12-31T".utf8) + text)[...]) != nil
     }
 
@@ -23,9 +23,9 @@ extension Format {
         return takeUnits("HMS", &rest) == true && rest.isEmpty
     }
 
-    /// Takes numbers with their units, in order and without a gap.
+    /// Consumes numbers with units, which must be in order and adjacent.
     ///
-    /// - Returns: whether there was one; nil for a gap.
+    /// - Returns: whether there was any; nil if they are not adjacent.
     private static func takeUnits(_ units: String, _ rest: inout ArraySlice<UInt8>) -> Bool? {
         var last: Int?
         while let first = rest.first, first.isASCIIDigit {

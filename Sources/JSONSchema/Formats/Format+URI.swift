@@ -1,12 +1,13 @@
 extension Format {
-    /// A URI or any reference (RFC 3986, 3 and 4.1), or an IRI (RFC 3987, 2.2), whose characters
-    /// beyond ASCII are not looked at one by one.
+    /// A URI or URI reference (RFC 3986, 3 and 4.1), or an IRI (RFC 3987, 2.2).
+    ///
+    /// Characters beyond ASCII are not checked individually.
     static func isURIReference(
         _ text: ArraySlice<UInt8>,
         hasScheme: Bool = false,
         isInternational: Bool = false
     ) -> Bool {
-        // What RFC 3987 adds is taken for a letter.
+        // Characters that RFC 3987 adds are treated as letters.
         guard !isInternational || text.allSatisfy(\.isASCII) else {
             let letters = text.map { $0.isASCII ? $0 : UInt8(ascii: "a") }
             return isURIReference(letters[...], hasScheme: hasScheme)
@@ -22,7 +23,7 @@ extension Format {
         }
         let first = rest.prefix { $0 != UInt8(ascii: "/") }
         if let colon = first.firstIndex(of: UInt8(ascii: ":")) {
-            // Without a scheme the first segment has no colon (RFC 3986, 4.2).
+            // Without a scheme, the first segment contains no colon (RFC 3986, 4.2).
             guard isScheme(rest[..<colon]) else { return false }
             rest = rest[(colon + 1)...]
         } else if hasScheme {
@@ -44,7 +45,7 @@ extension Format {
         }
     }
 
-    /// A path, query or fragment: `pchar` and slashes.
+    /// A path, query or fragment: `pchar`, slashes and, if allowed, question marks.
     private static func isPart(_ text: ArraySlice<UInt8>, allowsQuestionMark: Bool) -> Bool {
         isEncoded(text) { byte in
             byte == UInt8(ascii: ":") || byte == UInt8(ascii: "@") || byte == UInt8(ascii: "/")
@@ -81,7 +82,7 @@ extension Format {
             }
     }
 
-    /// Characters that may stand for themselves, and percent-encoded bytes.
+    /// Whether all characters are allowed or percent-encoded.
     private static func isEncoded(
         _ text: ArraySlice<UInt8>,
         allows: (UInt8) -> Bool
@@ -104,7 +105,7 @@ extension Format {
         return true
     }
 
-    /// A pointer of RFC 6901, 5.
+    /// A JSON Pointer (RFC 6901, 5).
     static func isJSONPointer(_ text: ArraySlice<UInt8>) -> Bool {
         guard let first = text.first else { return true }
         guard first == UInt8(ascii: "/") else { return false }
@@ -116,7 +117,8 @@ extension Format {
         return true
     }
 
-    /// A number without leading zeros, then a pointer or `#` (draft-bhutton-relative-json-pointer).
+    /// A number without leading zeros, then a JSON Pointer or `#`
+    /// (draft-bhutton-relative-json-pointer).
     static func isRelativeJSONPointer(_ text: ArraySlice<UInt8>) -> Bool {
         let digits = text.prefix(while: \.isASCIIDigit)
         guard let first = digits.first, digits.count == 1 || first != UInt8(ascii: "0") else {

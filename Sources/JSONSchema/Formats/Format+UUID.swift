@@ -1,5 +1,5 @@
 extension Format {
-    /// A UUID of RFC 9562, 4, in either case.
+    /// A UUID (RFC 9562, 4), in either case.
     static func isUUID(_ text: ArraySlice<UInt8>) -> Bool {
         let text = text.span
         guard text.count == 36 else { return false }

@@ -1,9 +1,9 @@
 /// Date-times of RFC 3339, 5.6.
 public enum RFC3339 {
-    /// A date-time in milliseconds since 1970-01-01 UTC, cut to whole ones.
+    /// Parses a date-time to milliseconds since 1970-01-01 UTC, truncating fractions.
     ///
-    /// Strict: real days only, an offset of at most 23:59; second 60 stands for the next
-    /// minute's first, and only where UTC can have it.
+    /// Strict: only existing days, and an offset of at most 23:59. Second 60 means the start of the
+    /// next minute, and is valid only where UTC can have a leap second.
     public static func milliseconds(of text: ArraySlice<UInt8>) -> Int64? {
         milliseconds(of: text.span)
     }
@@ -24,7 +24,7 @@ public enum RFC3339 {
             let offset = offsetMinutes(text.extracting(position...))
         else { return nil }
         let minutes = (daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset
-        // A leap second is the last of a UTC day (RFC 3339, 5.7).
+        // A leap second is the last second of a UTC day (RFC 3339, 5.7).
         if second == 60, (minutes % 1440 + 1440) % 1440 != 1439 { return nil }
         return (minutes * 60 + second) * 1000 + fraction
     }
@@ -39,7 +39,7 @@ public enum RFC3339 {
         return value
     }
 
-    /// An optional fraction in milliseconds; nil when a point has no digit behind it.
+    /// An optional fraction in milliseconds; nil if no digit follows the point.
     private static func fraction(
         _ text: Span<UInt8>,
         _ position: inout Int
@@ -79,8 +79,9 @@ public enum RFC3339 {
         }
     }
 
-    /// Days of the proleptic Gregorian calendar; years are counted from March, so that the leap
-    /// day is a year's last.
+    /// Days since 1970-01-01 in the proleptic Gregorian calendar.
+    ///
+    /// Years are counted from March, so that the leap day is the last day of a year.
     private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12

@@ -1,10 +1,10 @@
 import HTTPServer
 
-/// Who may see which page of the admin port.
+/// Decides who may see which page of the admin port.
 package struct AdminAccess: Sendable {
     private let hosts: AdminHosts
     private let requiresTLS: Bool
-    /// For each request; nil: no token is requested.
+    /// Called for each request; nil: no token is required.
     private let tokens: @Sendable () -> AdminTokens?
 
     package init(
@@ -17,10 +17,10 @@ package struct AdminAccess: Sendable {
         self.tokens = tokens
     }
 
-    /// Whether the one who asks calls the port by a name that it has.
+    /// Whether the request uses one of the port's own names.
     func knowsName(in request: HTTPRequest) -> Bool { hosts.admits(request.authority) }
 
-    /// The answer to a request for a page that is not a probe; nil: it may have the page.
+    /// The error for a request that is not a probe; nil: access is granted.
     func refusal(of request: HTTPRequest) -> HTTPResponse? {
         guard knowsName(in: request) else {
             return HTTPResponse(
@@ -33,8 +33,8 @@ package struct AdminAccess: Sendable {
         }
         guard let tokens = tokens(), !tokens.admit(request["authorization"]) else { return nil }
         var refusal = HTTPResponse(.unauthorized, "bearer token required; see admin.bearer_token\n")
-        // The first is for programs. Browsers know the second, and ask for a user, who may be
-        // anybody, and a password.
+        // The first field is for programs. Browsers support the second one, and ask for a user
+        // name, which may be anything, and a password.
         refusal.fields = [
             HTTPField("WWW-Authenticate", "Bearer realm=\"heliograph\""),
             HTTPField("WWW-Authenticate", "Basic realm=\"heliograph\", charset=\"UTF-8\""),

@@ -1,21 +1,22 @@
-/// The names that the admin port answers to.
+/// The host names that the admin port accepts.
 ///
-/// A page of the web can give its own name the port's address (DNS rebinding): its visitor's
-/// browser then takes the port for that page's server, and lets it read every answer. The request
-/// still has the page's name in it, and a page can choose only among names that public DNS gives
-/// out. So no others have to be distinguished: an address, a name without a dot, and names below
-/// the endings that public DNS does not have are always admitted.
+/// A web page can point its own name to the port's address (DNS rebinding). Its visitor's browser
+/// then takes the port for the page's server, and lets the page read every answer. But the request
+/// still contains the page's name, which must be one that public DNS can have. So all other names
+/// are safe and always accepted: addresses, names without a dot, and names below endings that
+/// public DNS does not have.
 package struct AdminHosts: Hashable, Sendable {
-    /// In lower case, without a dot at their ends.
+    /// In lower case, without a trailing dot.
     private let names: Set<String>
-    /// With the dot in front.
+    /// With a leading dot.
     private let endings: [String]
     private let admitsAll: Bool
 
-    /// The DNS of clusters, of clouds and of the machine itself (RFC 6761; ICANN's `internal`).
+    /// DNS endings of clusters, clouds and the local machine (RFC 6761; ICANN's `internal`).
     private static let privateEndings = [".svc", ".cluster.local", ".internal", ".localhost"]
 
-    /// - Parameter admitted: Names, `*.` and a name for all below it, and `*` for every name.
+    /// - Parameter admitted: Names, `*.` followed by a name for all its subdomains, or `*` for
+    ///   every name.
     package init(_ admitted: [String]) {
         let words = admitted.map(Self.normal)
         admitsAll = words.contains("*")
@@ -27,9 +28,9 @@ package struct AdminHosts: Hashable, Sendable {
             }
     }
 
-    /// Whether a request with this authority, `name` or `name:port`, is answered.
+    /// Whether to answer a request with this authority, `name` or `name:port`.
     ///
-    /// One without is: every browser sends it.
+    /// A request without one is answered: every browser sends it.
     package func admits(_ authority: String?) -> Bool {
         guard !admitsAll, let authority else { return true }
         guard let name = Self.name(in: authority) else { return false }
@@ -37,7 +38,7 @@ package struct AdminHosts: Hashable, Sendable {
         return Self.isAddress(name) || endings.contains(where: name.hasSuffix)
     }
 
-    /// Without the port; nil: it has the form of no host.
+    /// The name without the port; nil if it is not a valid host.
     private static func name(in authority: String) -> String? {
         let isLiteral = authority.hasPrefix("[")
         let end = isLiteral ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
@@ -56,7 +57,7 @@ package struct AdminHosts: Hashable, Sendable {
         return name.hasSuffix(".") ? String(name.dropLast()) : name
     }
 
-    /// No name of DNS ends in a number: browsers take such a one for an address (WHATWG URL, 3.5).
+    /// No DNS name ends with a number: browsers treat such a name as an address (WHATWG URL, 3.5).
     private static func isAddress(_ name: String) -> Bool {
         let last = name.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }
         return !last.isEmpty && last.allSatisfy(isDigit)

@@ -20,9 +20,9 @@ package struct AdminRoutes: Sendable {
         return probe(request) ?? access.refusal(of: request) ?? page(request)
     }
 
-    /// The answer to a probe, which everybody gets: anyone who restarts the process depends on it.
+    /// The answer to a probe, which needs no access rights: restarts depend on it.
     ///
-    /// - Returns: nil for another page.
+    /// - Returns: nil for any other page.
     private func probe(_ request: HTTPRequest) -> HTTPResponse? {
         switch request.path {
         case "/startup": return HTTPResponse(.ok, "started\n")
@@ -32,7 +32,7 @@ package struct AdminRoutes: Sendable {
         case "/ready":
             let readiness = state.readiness()
             let status: HTTPResponse.Status = readiness.isReady ? .ok : .unavailable
-            // A page of another name learns no more than the status.
+            // A page with another name learns nothing more than the status.
             guard access.knowsName(in: request) else {
                 return HTTPResponse(status, readiness.isReady ? "ready\n" : "not ready\n")
             }

@@ -2,8 +2,8 @@ package import HTTPServer
 
 /// The admin port: health, metrics and the status page over HTTP/1.1.
 ///
-/// It has a thread of its own, so that `/live` is answered however busy the rest of the process is.
-/// See `HTTPServer` for what peers may do.
+/// It has a thread of its own, so that `/live` is answered even if the process is busy. See
+/// `HTTPServer` for the limits on peers.
 package struct AdminServer: Sendable {
     private let address: HTTPAddress
     private let state: AdminState
@@ -13,11 +13,11 @@ package struct AdminServer: Sendable {
 
     /// - Parameters:
     ///   - host: An IP address, or `localhost`.
-    ///   - port: 0 is a free one.
-    ///   - state: What the answers are made of.
+    ///   - port: 0 selects a free port.
+    ///   - state: The data for the answers.
     ///   - access: Who may see them.
-    ///   - identity: With what it speaks TLS; nil: without.
-    ///   - onTrouble: Called with why no peer can be let in, once a minute at most.
+    ///   - identity: The certificate for TLS; nil: no TLS.
+    ///   - onTrouble: Called with the reason if no peer can be accepted, at most once a minute.
     package init(
         host: String,
         port: UInt16,
@@ -35,8 +35,8 @@ package struct AdminServer: Sendable {
 
     /// Serves until the task is cancelled.
     ///
-    /// - Parameter onListening: Called once with where the server listens.
-    /// - Throws: When it cannot listen there.
+    /// - Parameter onListening: Called once with the address where the server listens.
+    /// - Throws: If it cannot listen there.
     package func run(
         onListening: @escaping @Sendable (HTTPAddress) -> Void = { _ in }
     ) async throws(AdminServerError) {

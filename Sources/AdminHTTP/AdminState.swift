@@ -1,11 +1,11 @@
 package import Telemetry
 
-/// What the admin port reads from the service; each call returns at once, from any thread.
+/// The service's state for the admin port; each call returns immediately, on any thread.
 package struct AdminState: Sendable {
-    /// False only when a restart would help.
+    /// False only if a restart would help.
     package var isAlive: @Sendable () -> Bool
     package var readiness: @Sendable () -> Readiness
-    /// Read now.
+    /// The current values.
     package var metrics: @Sendable () -> [MetricFamily]
     /// See `StatusDocument`; nil: there is no status page.
     package var statusJSON: (@Sendable () -> [UInt8])?
@@ -23,16 +23,16 @@ package struct AdminState: Sendable {
     }
 }
 
-/// Whether the service is ready: the reasons if it is not, and warnings.
+/// Whether the service is ready: the obstacles if it is not, and warnings.
 ///
-/// Probes, rollouts and drains of nodes act on readiness, on all processes at once. So an obstacle
-/// is this process' or Kafka's alone; what is wrong with one credential, endpoint or schema is a
-/// warning, because the others continue and no other process would do better.
+/// Probes, rollouts and node drains act on readiness, in all processes at once. So only problems of
+/// this process or of Kafka are obstacles. Problems of one credential, endpoint or schema are
+/// warnings, because others continue to work, and no other process would do better.
 package struct Readiness: Hashable, Sendable {
     package struct Finding: Hashable, Sendable {
-        /// The thing, as `kafka` or `credential example`.
+        /// What it concerns, such as `kafka` or `credential example`.
         package var part: String
-        /// A sentence for people; never with a device token.
+        /// A sentence for people; never contains a device token.
         package var reason: String
 
         package init(part: String, reason: String) {
@@ -41,7 +41,7 @@ package struct Readiness: Hashable, Sendable {
         }
     }
 
-    /// Empty: ready.
+    /// Empty if the service is ready.
     package var obstacles: [Finding]
     package var warnings: [Finding]
 

@@ -1,12 +1,12 @@
 import COpenSSL
 import Vocabulary
 
-/// The tokens that give access to the admin port's pages.
+/// The tokens that grant access to the admin port's pages.
 ///
-/// It holds no token: only what SHA-256 makes of each, so that comparing takes the same time however
-/// much of a guess is right, and however long it is.
+/// It stores only the SHA-256 hash of each token, so that comparing takes the same time for any
+/// guess.
 package struct AdminTokens: Hashable, Sendable {
-    /// Why a text is refused.
+    /// Why a text is rejected.
     package enum Problem: Error, Hashable, Sendable, CustomStringConvertible {
         case none
         case short
@@ -29,7 +29,7 @@ package struct AdminTokens: Hashable, Sendable {
 
     private let digests: [[UInt8]]
 
-    /// Takes the tokens of a text, one a line: while a token is replaced, both are there.
+    /// Reads the tokens in a text, one per line; there are two while a token is being replaced.
     package init(text: [UInt8]) throws(Problem) {
         let tokens = text.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
             .map(Self.trimmed).filter { !$0.isEmpty }
@@ -41,12 +41,14 @@ package struct AdminTokens: Hashable, Sendable {
         digests = tokens.map { SHA256.digest(Array($0)) }
     }
 
-    /// Whether the field Authorization has one of the tokens: as a bearer's (RFC 6750, 2.1), or as
-    /// the password of any user (RFC 7617), which is what a browser asks its visitor for.
+    /// Whether the Authorization header contains one of the tokens.
+    ///
+    /// Either as a bearer token (RFC 6750, 2.1), or as the password of any user (RFC 7617), which
+    /// is what browsers ask their users for.
     package func admit(_ authorization: String?) -> Bool {
         guard let token = Self.token(in: authorization) else { return false }
         let digest = SHA256.digest(token)
-        // All of them are looked at, whichever it is.
+        // Compare all of them, whichever matches.
         return digests.count { SHA256.areEqual($0, digest) } > 0
     }
 
@@ -74,17 +76,17 @@ package struct AdminTokens: Hashable, Sendable {
     }
 }
 
-/// The hash of FIPS 180-4.
+/// SHA-256 (FIPS 180-4).
 enum SHA256 {
     static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
-        // SAFETY: EVP_Digest reads `bytes.count` bytes and writes the 32 of SHA-256.
+        // SAFETY: EVP_Digest reads `bytes.count` bytes, and writes the 32 of SHA-256.
         let status = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
         precondition(status == 1, "no SHA-256")
         return digest
     }
 
-    /// In a time that does not depend on what they hold.
+    /// Compares in a time that does not depend on the contents.
     static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         guard one.count == other.count else { return false }
         // SAFETY: CRYPTO_memcmp reads `one.count` bytes of each.

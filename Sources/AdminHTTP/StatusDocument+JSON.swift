@@ -4,8 +4,9 @@ import Telemetry
 extension StatusDocument {
     /// The document as JSON.
     ///
-    /// `metrics` maps each family's name, without prefix, to its samples; a sample is its labels
-    /// and a `value`. Histograms have `_sum` and `_count` only: `history` has their percentiles.
+    /// `metrics` maps each family's name, without the prefix, to its samples; a sample consists of
+    /// its labels and a `value`. Histograms have only `_sum` and `_count`: `history` contains their
+    /// percentiles.
     package var utf8: [UInt8] {
         let metrics = families.map { family in
             let samples = family.samples.filter { $0.suffix != "_bucket" }.map(Self.json)
@@ -27,7 +28,7 @@ extension StatusDocument {
         if !sample.suffix.isEmpty {
             members.append("\"sample\":\(String(sample.suffix.dropFirst()).json)")
         }
-        // A number of Prometheus may be what JSON has no word for.
+        // Prometheus' numbers may be ones that JSON cannot represent.
         let value = Double(sample.value)?.isFinite == true ? sample.value : "null"
         members.append("\"value\":\(value)")
         return "{\(members.joined(separator: ","))}"
@@ -61,7 +62,7 @@ extension StatusDocument.Setting {
 }
 
 extension StatusHistory {
-    /// Columns of equal length, oldest first; `null` where there is no number.
+    /// Columns of equal length, oldest first; `null` if there is no number.
     var json: String {
         """
         {"interval_seconds":\(Self.interval),"point_count":\(Self.pointCount),\
@@ -73,7 +74,7 @@ extension StatusHistory {
         """
     }
 
-    /// Without the columns that have no number at all.
+    /// Leaves out columns without any number.
     private static func object(_ columns: [Column]) -> String {
         let members = columns.filter { $0.values.contains { $0 != nil } }.map { column in
             let values = column.values.map { number($0) }.joined(separator: ",")
@@ -82,7 +83,7 @@ extension StatusHistory {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// With four decimals at most, so that 15 minutes stay small.
+    /// At most four decimals, so that 15 minutes of data stay small.
     private static func number(_ value: Double?) -> String {
         guard let value, value.isFinite else { return "null" }
         let rounded = (value * 10_000).rounded() / 10_000
@@ -92,7 +93,7 @@ extension StatusHistory {
 }
 
 extension String {
-    /// With its quotes and escapes.
+    /// The text as a JSON string.
     var json: String {
         var writer = JSONWriter()
         writer.string(self)

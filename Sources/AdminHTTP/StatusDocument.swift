@@ -1,6 +1,6 @@
 package import Telemetry
 
-/// The content of `/status.json` and of the status page.
+/// The contents of `/status.json`, which the status page shows.
 package struct StatusDocument: Sendable {
     package var version: String
     /// `starting`, `running` or `draining`.
@@ -11,7 +11,7 @@ package struct StatusDocument: Sendable {
     package var history: StatusHistory
     /// In the order of the page.
     package var reasons: [ExplainedReason]
-    /// In the order of the reference, without secrets.
+    /// In the order of the reference documentation, without secrets.
     package var configuration: [Setting]
 
     package init(
@@ -36,12 +36,12 @@ package struct StatusDocument: Sendable {
 }
 
 extension StatusDocument {
-    /// A reason of outcomes, with what the table of reasons says of it.
+    /// A reason of outcomes, with its explanation from the table of reasons.
     package struct ExplainedReason: Hashable, Sendable {
         package var count: StatusReasonCount
-        /// What it means; one sentence.
+        /// What it means, in one sentence.
         package var meaning: String
-        /// What people should do.
+        /// What an operator or developer should do.
         package var remedy: String
 
         package init(count: StatusReasonCount, meaning: String, remedy: String) {
@@ -51,9 +51,9 @@ extension StatusDocument {
         }
     }
 
-    /// A value of the configuration in effect.
+    /// A value of the effective configuration.
     package struct Setting: Hashable, Sendable {
-        /// As `kafka.group_id`.
+        /// The key, such as `kafka.group_id`.
         package var key: String
         package var value: String
 

@@ -1,27 +1,27 @@
 package import Telemetry
 
-/// What the metrics were over the last minutes, so that a fresh page can draw the past.
+/// The metrics of the last minutes, so that a newly opened page can show the past.
 ///
-/// Pure: families and time go in, columns of numbers come out. It keeps `readings` of the totals
-/// and works rates and percentiles out of their differences when it is asked.
+/// Pure: takes families and times, and returns columns of numbers. It keeps `readings` of the
+/// totals, and computes rates and percentiles from their differences on request.
 package struct StatusHistory: Hashable, Sendable {
-    /// Between two readings, in seconds.
+    /// The time between two readings, in seconds.
     package static let interval: Int64 = 5
-    /// Points that are shown: 15 minutes of them.
+    /// The number of points shown: 15 minutes.
     package static let pointCount = 180
-    /// Percentiles are those of so many intervals together, a minute: of one they would jump.
+    /// The number of intervals, one minute, for percentiles: those of a single interval would jump.
     static let percentileSpan = 12
 
-    /// Oldest first; those beyond `pointCount` are only there to be subtracted.
+    /// Oldest first; those beyond `pointCount` are only used for differences.
     private(set) var readings: [StatusReading] = []
 
     package init() {}
 
-    /// Takes the metrics down; to be called every `interval`, and harmless when called otherwise.
+    /// Adds a reading; call it every `interval`; other times do no harm.
     ///
     /// - Parameters:
-    ///   - families: All of them, read now; a family that is missing is not a number, not zero.
-    ///   - uptimeMilliseconds: Of the process. Never falls.
+    ///   - families: The current values of all families; a missing family means unknown, not zero.
+    ///   - uptimeMilliseconds: The process's uptime; must not decrease.
     package mutating func record(_ families: [MetricFamily], uptimeMilliseconds: Int64) {
         if let last = readings.last, uptimeMilliseconds <= last.uptimeMilliseconds { return }
         readings.append(StatusReading(families, uptimeMilliseconds: uptimeMilliseconds))
@@ -29,7 +29,7 @@ package struct StatusHistory: Hashable, Sendable {
         if surplus > 0 { readings.removeFirst(surplus) }
     }
 
-    /// Each shown reading with the one before it and the one from which percentiles are counted.
+    /// Each shown reading, with the previous one and the one at the start of the percentile span.
     private var points: [Point] {
         let first = max(1, readings.count - Self.pointCount)
         guard first < readings.count else { return [] }
@@ -47,7 +47,7 @@ package struct StatusHistory: Hashable, Sendable {
         let before: StatusReading
         let start: StatusReading
 
-        /// Per second, since the reading before.
+        /// The rate per second since the previous reading.
         func rate(_ total: (StatusReading) -> Double?) -> Double? {
             guard let now = total(self.now), let before = total(before) else { return nil }
             let milliseconds = self.now.uptimeMilliseconds - self.before.uptimeMilliseconds
@@ -65,19 +65,19 @@ package struct StatusHistory: Hashable, Sendable {
 }
 
 extension StatusHistory {
-    /// One line of a drawing.
+    /// A line in a chart.
     struct Column: Hashable, Sendable {
         var name: String
-        /// Oldest first, nil where there is no number.
+        /// Oldest first; nil if there is no number.
         var values: [Double?]
     }
 
-    /// When each point was read, in seconds since the process began.
+    /// The time of each point, in seconds since the process started.
     var seconds: [Double] {
         points.map { Double($0.now.uptimeMilliseconds) / 1000 }
     }
 
-    /// Outcomes per second; one column for each kind.
+    /// Outcomes per second, with one column for each kind.
     var outcomeRates: [Column] {
         let points = points
         let kinds = readings.last?.outcomes.map(\.name) ?? []
@@ -86,7 +86,7 @@ extension StatusHistory {
         }
     }
 
-    /// Events, attempts and the like per second, by the name of the family without `_total`.
+    /// Events, attempts and others per second, named like their family without `_total`.
     var rates: [Column] {
         let points = points
         return StatusReading.totalNames.map { name in
@@ -94,7 +94,7 @@ extension StatusHistory {
         }
     }
 
-    /// Numbers that rise and fall, as they stood.
+    /// The values of gauges.
     var levels: [Column] {
         let points = points
         return StatusReading.levelNames.map { name in
@@ -110,7 +110,7 @@ extension StatusHistory {
         }
     }
 
-    /// The reasons given since the process began, the most frequent of recent ones first.
+    /// The reasons since the process started, the most frequent recent ones first.
     package var reasons: [StatusReasonCount] {
         guard let last = readings.last else { return [] }
         let shown = readings[max(0, readings.count - 1 - Self.pointCount)...]
@@ -139,12 +139,12 @@ extension StatusHistory {
     }
 }
 
-/// How often a reason was given.
+/// How many times a reason occurred.
 package struct StatusReasonCount: Hashable, Sendable {
     package struct Count: Hashable, Sendable {
-        /// In the minutes that are shown.
+        /// Within the minutes that are shown.
         package var recent: UInt64
-        /// Since the process began.
+        /// Since the process started.
         package var total: UInt64
 
         package init(recent: UInt64, total: UInt64) {
@@ -157,15 +157,15 @@ package struct StatusReasonCount: Hashable, Sendable {
         }
     }
 
-    /// As the metrics name it.
+    /// The reason's name in the metrics.
     package var reason: String
     /// `apns` or `heliograph`.
     package var decidedBy: String
-    /// Events that ended with it.
+    /// Events that ended with this reason.
     package var outcomes: Count
-    /// Answers of APNs that gave it, also those after which the event was tried again.
+    /// APNs answers with this reason, including those after which the event was retried.
     package var refusals: Count
-    /// Seconds from the start of the process to the last time; nil: longer ago than is shown.
+    /// The last time, in seconds since the process started; nil: before the minutes that are shown.
     package var lastSeenSeconds: Int64?
 
     package init(

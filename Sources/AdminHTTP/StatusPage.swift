@@ -1,11 +1,11 @@
 import CFiles
 import Vocabulary
 
-/// The page at `/`: one file, no request to anywhere but `status.json`.
+/// The page at `/`: a single file that requests nothing but `status.json`.
 ///
 /// Its sources are in `Page/`.
 enum StatusPage {
-    /// Only what is in this file runs, even if someone slips markup in.
+    /// Allows only this file's own scripts, even if markup were injected.
     static let policy = """
         default-src 'none'; \
         style-src \(hashes(styles)); script-src \(hashes(scripts)); \
@@ -14,7 +14,7 @@ enum StatusPage {
         require-trusted-types-for 'script'; trusted-types 'none'
         """
 
-    /// The page with its styles and scripts in it.
+    /// The page with its styles and scripts inlined.
     static let html: String = {
         var page = text("status.html")
         for style in styles {
@@ -37,13 +37,13 @@ enum StatusPage {
         "format.js", "tables.js", "charts.js", "advice.js", "sections.js", "status.js",
     ]
 
-    /// A file of `Page/`.
+    /// The contents of a file in `Page/`.
     private static func text(_ name: String) -> String {
-        // SAFETY: the text ends with a NUL, and stays.
+        // SAFETY: the text ends with a NUL, and is never freed.
         unsafe String(cString: hg_file_text("page/\(name)"))
     }
 
-    /// The texts as the policy names them (CSP Level 3, 2.3.1).
+    /// The hashes of texts in the policy's format (CSP Level 3, 2.3.1).
     private static func hashes(_ names: [String]) -> String {
         names.map { "'sha256-\(sha256(text($0)))'" }.joined(separator: " ")
     }

@@ -1,6 +1,6 @@
 import Telemetry
 
-/// The metrics that the status page draws, as they stood at one moment.
+/// The values of the metrics on the status page at one time.
 struct StatusReading: Hashable, Sendable {
     struct Tally: Hashable, Sendable {
         var name: String
@@ -14,19 +14,19 @@ struct StatusReading: Hashable, Sendable {
 
     struct ReasonTally: Hashable, Sendable {
         var key: ReasonKey
-        /// Events that ended with it.
+        /// Events that ended with this reason.
         var outcomes = 0.0
-        /// Answers of APNs that gave it, also those after which the event was tried again.
+        /// APNs answers with this reason, including those after which the event was retried.
         var refusals = 0.0
     }
 
-    /// What is timed.
+    /// The latencies that are shown.
     enum Latency: String, Hashable, Sendable, CaseIterable {
         case apns = "apns_request_duration_seconds"
         case endToEnd = "end_to_end_seconds"
     }
 
-    /// A family, and what the page calls it.
+    /// A family, and its name on the page.
     struct Name: Hashable, Sendable {
         var family: String
         var short: String
@@ -45,12 +45,12 @@ struct StatusReading: Hashable, Sendable {
         Name(family: "apns_streams", short: "streams"),
     ]
 
-    /// Since the process began.
+    /// The time since the process started.
     let uptimeMilliseconds: Int64
-    /// By kind, in the order of the family.
+    /// By kind, in the family's order.
     private(set) var outcomes: [Tally] = []
     private(set) var reasons: [ReasonTally] = []
-    /// By family; summed over its labels.
+    /// By family, summed over its labels.
     private(set) var totals: [String: Double] = [:]
     private(set) var levels: [String: Double] = [:]
     private var latencies: [Latency: LatencyBuckets] = [:]
@@ -97,15 +97,16 @@ struct StatusReading: Hashable, Sendable {
         return values.isEmpty ? nil : values.reduce(0, +)
     }
 
-    /// Whether it counts what is deferred, as `<source>.retry.<delay>` does: that waits on purpose,
-    /// so the rules for alerts do not count it as lag either.
+    /// Whether the sample belongs to a retry topic, `<source>.retry.<delay>`.
+    ///
+    /// Events wait there on purpose, so the alert rules do not count them as lag either.
     private static func isOfRetryTopic(_ sample: MetricFamily.Sample) -> Bool {
         guard let topic = sample["topic"] else { return false }
         let words = topic.split(separator: ".", omittingEmptySubsequences: false)
         return words.count > 2 && words[words.count - 2] == "retry"
     }
 
-    /// One tally for each value of the label, whatever other labels there are.
+    /// One tally for each value of the label, summed over other labels.
     private static func tallies(_ family: MetricFamily, label: String) -> [Tally] {
         var tallies: [Tally] = []
         for sample in family.samples {
@@ -138,11 +139,11 @@ struct StatusReading: Hashable, Sendable {
     }
 }
 
-/// A histogram's buckets, summed over all labels but `le`.
+/// A histogram's buckets, summed over all labels except `le`.
 struct LatencyBuckets: Hashable, Sendable {
-    /// Upper bounds in seconds, ascending, the last one infinite.
+    /// Upper bounds in seconds, ascending; the last one is infinite.
     private(set) var bounds: [Double] = []
-    /// Cumulative: how many were at most the bound.
+    /// Cumulative counts: how many values were at most the bound.
     private(set) var counts: [Double] = []
 
     init(_ family: MetricFamily) {
@@ -156,7 +157,7 @@ struct LatencyBuckets: Hashable, Sendable {
         self.counts = bounds.map { counts[$0] ?? 0 }
     }
 
-    /// What was counted since an earlier reading of the same histogram; nil: since the beginning.
+    /// The counts since an earlier reading of the same histogram; nil: since the beginning.
     func since(_ earlier: LatencyBuckets?) -> LatencyBuckets {
         guard let earlier, earlier.bounds == bounds else { return self }
         var difference = self
@@ -164,14 +165,15 @@ struct LatencyBuckets: Hashable, Sendable {
         return difference
     }
 
-    /// The value below which that share lies, by linear interpolation inside its bucket, as
-    /// Prometheus' `histogram_quantile` does it; nil when nothing was counted.
+    /// The quantile, linearly interpolated within its bucket; nil if there are no counts.
+    ///
+    /// Works like Prometheus' `histogram_quantile`.
     func quantile(_ share: Double) -> Double? {
         guard let total = counts.last, total > 0 else { return nil }
         let rank = share * total
         guard let index = counts.firstIndex(where: { $0 >= rank }) else { return nil }
         let lower = index == 0 ? 0 : bounds[index - 1]
-        // Beyond the last bound nothing is known but that.
+        // Values beyond the last bound are unknown.
         guard bounds[index].isFinite else { return lower }
         let below = index == 0 ? 0 : counts[index - 1]
         let inside = counts[index] - below

@@ -103,9 +103,9 @@ final class ConfigurationReader {
     }
 
     /// The environment's value if there is one, else the file's.
+    ///
     /// An empty variable means null for a key that `mayBeNull`, and is ignored for any other key:
     /// Compose files and charts turn unset variables into empty ones.
-    /// an unset one becomes on its way through a Compose file or a chart.
     func setting(_ path: [String], _ node: YAMLNode?, mayBeNull: Bool) -> Setting {
         let variable = Self.variable(for: path)
         knownVariables.insert(variable)

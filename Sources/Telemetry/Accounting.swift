@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Where the events of a shard are: the first promise, in numbers.
+/// The state of a shard's events in numbers, which proves that none is lost.
 ///
-/// What is counted is consumptions, not events. A consumption of a record ends in one of three
-/// ways: with an outcome (or as a tombstone) it is `terminal`, with the acknowledgement of a retry
-/// record `deferred`, and one that was handed back is taken off `consumed`. An event that comes
-/// out of a retry topic is consumed once more, and that consumption ends for itself. So `deferred`
-/// only grows, `consumed == terminal + inFlight + deferred` holds at every moment and in every
-/// process, and what rests in Kafka is what all processes deferred less what they got back
+/// It counts consumptions, not events. A record's consumption ends in one of three ways. With an
+/// outcome, or as a tombstone, it becomes `terminal`; with the acknowledgement of a retry record it
+/// becomes `deferred`; and if it is released, it is subtracted from `consumed`. An event from a
+/// retry topic is consumed again, and that consumption ends separately. So `deferred` only grows,
+/// and `consumed == terminal + inFlight + deferred` always holds, in every process. The number of
+/// events waiting in Kafka is what all processes have deferred, less what they have got back
 /// (`events_deferred_total`, `events_returned_total`).
 public struct Accounting: Hashable, Sendable {
     public var consumed: Int64
     public var terminal: Int64
     public var inFlight: Int64
-    /// Ended by a retry record that Kafka acknowledged.
+    /// Ended with a retry record that Kafka acknowledged.
     public var deferred: Int64
 
     public init(consumed: Int64, terminal: Int64, inFlight: Int64, deferred: Int64) {
@@ -31,8 +31,8 @@ public struct Accounting: Hashable, Sendable {
 
 /// The four numbers of `Accounting`, read consistently.
 ///
-/// A sequence lock: the version is odd while the one writer writes, so a reader that sees two
-/// equal even versions around its reads has read one state. The writer never waits.
+/// A sequence lock: the version is odd while the only writer writes. A reader that sees the same
+/// even version before and after its reads has read a consistent state. The writer never waits.
 public final class AccountingCell: Sendable {
     private let version = Atomic<UInt64>(0)
     private let consumed = Atomic<Int64>(0)
@@ -42,7 +42,7 @@ public final class AccountingCell: Sendable {
 
     public init() {}
 
-    /// Called by the shard's thread only.
+    /// Call it only on the shard's thread.
     public func set(_ accounting: Accounting) {
         let next = version.load(ordering: .relaxed) &+ 1
         version.store(next, ordering: .relaxed)
@@ -54,10 +54,10 @@ public final class AccountingCell: Sendable {
         version.store(next &+ 1, ordering: .releasing)
     }
 
-    /// The last state written.
+    /// The last state that was written.
     ///
-    /// - Returns: nil when the writer was inside `set` at every one of a bounded number of tries,
-    ///   which takes a writer that was descheduled there.
+    /// - Returns: nil if the writer was within `set` during every one of a limited number of
+    ///   attempts, which requires that it was descheduled there.
     public func read() -> Accounting? {
         for _ in 0..<Self.maxTries {
             let before = version.load(ordering: .acquiring)

@@ -1,10 +1,10 @@
 import Synchronization
 import Vocabulary
 
-/// A number that only grows, written by one thread and read by any.
+/// A growing number that one thread writes and any thread reads.
 ///
-/// There is one writer, so a plain load and a plain store are enough: no locked instruction, no
-/// cache line that two shards fight over. A second writer would lose counts.
+/// With a single writer, a plain load and store suffice: no locked instruction, and no cache line
+/// that moves between shards. A second writer would lose counts.
 public final class Counter: Sendable {
     private let count = Atomic<UInt64>(0)
 
@@ -14,7 +14,7 @@ public final class Counter: Sendable {
         count.store(count.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
     }
 
-    /// Takes a total over that somebody else counts.
+    /// Sets the counter to a total that is counted elsewhere.
     public func raise(to total: UInt64) {
         count.store(total, ordering: .relaxed)
     }
@@ -22,7 +22,7 @@ public final class Counter: Sendable {
     public var value: UInt64 { count.load(ordering: .relaxed) }
 }
 
-/// A number that rises and falls, written by one thread and read by any.
+/// A number that rises and falls; one thread writes it, and any thread reads it.
 public final class Gauge: Sendable {
     private let level = Atomic<Int>(0)
 
@@ -39,7 +39,7 @@ public final class Gauge: Sendable {
     public var value: Int { level.load(ordering: .relaxed) }
 }
 
-/// One counter for each label of a closed list.
+/// One counter for each label in a closed list.
 public final class CounterTable<Label: MetricLabel>: Sendable {
     private let counters: [Counter]
 
@@ -47,23 +47,23 @@ public final class CounterTable<Label: MetricLabel>: Sendable {
         counters = Label.allCases.map { _ in Counter() }
     }
 
-    /// Nothing is looked up: a label knows its place.
+    /// Needs no look-up, because a label knows its position.
     public subscript(label: Label) -> Counter { counters[label.position] }
 
-    /// Every label with its count, in the order of the list.
+    /// Every label with its count, in list order.
     public var values: [(label: Label, count: UInt64)] {
         zip(Label.allCases, counters).map { ($0, $1.value) }
     }
 }
 
-/// One counter for each row and each label of a closed list.
+/// One counter for each combination of a row and a label in a closed list.
 ///
-/// Rows are places in a list of the configuration, see `MetricLists`: the caller knows the place,
-/// so nothing is looked up.
+/// A row is a position in a configured list (see `MetricLists`); the caller knows the position, so
+/// no look-up is needed.
 public final class CounterGrid<Label: MetricLabel>: Sendable {
     let rows: [CounterTable<Label>]
 
-    /// - Parameter rowCount: How many rows.
+    /// - Parameter rowCount: The number of rows.
     public init(rowCount: Int) {
         rows = (0..<rowCount).map { _ in CounterTable() }
     }
@@ -71,15 +71,15 @@ public final class CounterGrid<Label: MetricLabel>: Sendable {
     public subscript(row row: Int, label label: Label) -> Counter { rows[row][label] }
 }
 
-/// Durations counted in fixed buckets, written by one thread and read by any.
+/// Durations counted in fixed buckets; one thread writes them, and any thread reads them.
 public final class Histogram: Sendable {
-    /// Upper bounds of the buckets, inclusive, ascending; a last bucket without bound follows.
+    /// The inclusive upper bounds of the buckets, ascending; an unbounded bucket follows.
     public let bounds: [Duration]
     private let boundNanoseconds: [Int64]
     private let buckets: [Counter]
     private let totalMicroseconds = Counter()
 
-    /// - Parameter bounds: Ascending.
+    /// - Parameter bounds: In ascending order.
     public init(bounds: [Duration]) {
         precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bounds do not ascend")
         self.bounds = bounds
@@ -87,14 +87,15 @@ public final class Histogram: Sendable {
         buckets = (0...bounds.count).map { _ in Counter() }
     }
 
-    /// 30 days: who writes an event chooses its time, and the total has room for millions of such.
+    /// 30 days: producers choose an event's time, and the total has room for millions of these.
     private static let longest: Int64 = 30 * 86_400 * 1_000_000_000
 
-    /// Counts one duration, 30 days at most; a negative one, which a clock set back can cause,
-    /// counts as zero.
+    /// Counts a duration, which is clamped to 0 through 30 days.
     ///
-    /// Not a `Duration`, which is 128 bits of attoseconds: the way there and back costs more than
-    /// all else here.
+    /// A clock that was set back can cause a negative one.
+    ///
+    /// Not a `Duration`, whose 128 bits of attoseconds would cost more to convert than everything
+    /// else here.
     public func record(nanoseconds: Int64) {
         let nanoseconds = min(max(0, nanoseconds), Self.longest)
         let index = boundNanoseconds.firstIndex { nanoseconds <= $0 } ?? boundNanoseconds.count
@@ -112,7 +113,7 @@ public final class Histogram: Sendable {
         Reading(counts: buckets.map(\.value), totalMicroseconds: totalMicroseconds.value)
     }
 
-    /// What the buckets held at one moment.
+    /// The contents of the buckets at one time.
     public struct Reading: Hashable, Sendable {
         /// Per bucket, not cumulative; one more than there are bounds.
         public var counts: [UInt64]
@@ -126,14 +127,14 @@ public final class Histogram: Sendable {
         }
     }
 
-    /// From one APNs round trip in the same region up to `apns.request_timeout`'s default.
+    /// From an APNs round trip within a region to the default of `apns.request_timeout`.
     public static let requestBounds: [Duration] = [
         .milliseconds(5), .milliseconds(10), .milliseconds(25), .milliseconds(50),
         .milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1),
         .milliseconds(2500), .seconds(5), .seconds(10), .seconds(30),
     ]
 
-    /// From a direct hit up to `retry.give_up_after`'s default.
+    /// From an immediate success to the default of `retry.give_up_after`.
     public static let endToEndBounds: [Duration] = [
         .milliseconds(10), .milliseconds(25), .milliseconds(50), .milliseconds(100),
         .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(5), .seconds(30),

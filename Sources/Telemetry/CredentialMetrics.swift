@@ -1,14 +1,14 @@
-/// The credentials' metrics of a process, apart from its shards'.
+/// A process's metrics about credentials that are independent of shards.
 public struct CredentialMetrics: Sendable {
-    /// One credential, read now.
+    /// The current state of one credential.
     public struct Reading: Hashable, Sendable {
         /// Its name in the configuration.
         public var credential: String
-        /// When its files were taken, in seconds since the epoch.
+        /// When its files were adopted, in seconds since the epoch.
         public var loadedAt: Int64
-        /// When its certificate expires, in seconds since the epoch; nil: it has none.
+        /// When its certificate expires, in seconds since the epoch; nil: it has no certificate.
         public var certificateExpiry: Int64?
-        /// Of its provider token, in seconds; nil: none was made yet.
+        /// The age of its provider token in seconds; nil: none was signed yet.
         public var tokenAge: Int64?
 
         public init(
@@ -28,8 +28,8 @@ public struct CredentialMetrics: Sendable {
     private let readings: @Sendable () -> [Reading]
 
     /// - Parameters:
-    ///   - reloads: Changes of the credentials' files, by whether they could be taken.
-    ///   - readings: Asked whenever the metrics are.
+    ///   - reloads: Counts changes of the credentials' files, by whether they could be adopted.
+    ///   - readings: Called whenever the metrics are read.
     public init(
         reloads: CounterTable<CallResult> = CounterTable(),
         readings: @escaping @Sendable () -> [Reading] = { [] }

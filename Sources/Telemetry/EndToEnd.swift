@@ -1,5 +1,6 @@
-/// From an event's own time to its outcome: a histogram for each source, class of credential and
-/// round, all made at the start.
+/// Histograms of the time from an event's own time to its outcome.
+///
+/// There is one for each source, class of credential and round, all made at the start.
 public final class EndToEnd: Sendable {
     struct Row: Hashable, Sendable {
         var source: Int
@@ -9,11 +10,11 @@ public final class EndToEnd: Sendable {
 
     private let histograms: [Histogram]
     private let classes: [CredentialClassLabel]
-    // Each look at `allCases` makes a list, which no event is to cost.
+    // Stored, because `allCases` makes an array on each access, which is too slow for every event.
     private let classCount = CredentialClassLabel.allCases.count
     private let roundCount = RoundLabel.allCases.count
 
-    /// - Parameter lists: The same for all shards of a process.
+    /// - Parameter lists: The same lists for all shards of a process.
     init(_ lists: MetricLists) {
         classes = lists.credentialClasses
         histograms = Self.rows(max(1, lists.sources.count)).map { _ in
@@ -21,13 +22,13 @@ public final class EndToEnd: Sendable {
         }
     }
 
-    /// Counts an event that has ended.
+    /// Counts an ended event.
     ///
     /// - Parameters:
-    ///   - milliseconds: Since its own time.
-    ///   - source: By its place in the lists.
-    ///   - credential: Likewise; nil: none covers the event, or nobody can tell.
-    ///   - round: From where it came.
+    ///   - milliseconds: The time since the event's own time.
+    ///   - source: The source's position in the lists.
+    ///   - credential: The credential's position; nil: none covers the event, or it is unknown.
+    ///   - round: Where the event came from.
     public func record(milliseconds: Int64, source: Int, credential: Int?, _ round: RoundLabel) {
         let row = Row(
             source: source,
@@ -39,7 +40,7 @@ public final class EndToEnd: Sendable {
 
     subscript(row: Row) -> Histogram { histograms[place(of: row)] }
 
-    /// What all of them have counted.
+    /// The total count of all histograms.
     public var count: UInt64 { histograms.reduce(0) { $0 + $1.reading.counts.reduce(0, +) } }
 
     private func place(of row: Row) -> Int {
@@ -54,7 +55,7 @@ public final class EndToEnd: Sendable {
         }
     }
 
-    /// The rows that a configuration can fill, with their labels.
+    /// The rows that a configuration can use, with their labels.
     static func labelled(_ lists: MetricLists) -> [(row: Row, labels: [MetricFamily.Label])] {
         let classes = Set(lists.credentialClasses + [.none])
         return rows(lists.sources.count)

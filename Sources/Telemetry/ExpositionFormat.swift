@@ -1,10 +1,10 @@
-/// The text formats of metrics, and how a scraper chooses between them.
+/// The text formats of metrics, and the negotiation between them.
 public enum ExpositionFormat: Hashable, Sendable {
     case prometheus
     case openMetrics
 
-    /// - Parameter accept: The request's `Accept` (RFC 9110, 12.5.1). Prometheus' own format is
-    ///   the answer to everything that does not prefer OpenMetrics by name.
+    /// - Parameter accept: The request's `Accept` header (RFC 9110, 12.5.1). The result is
+    ///   Prometheus' own format unless OpenMetrics is explicitly preferred.
     public init(accept: String?) {
         var weights: [ExpositionFormat: Int] = [:]
         for range in (accept ?? "").split(separator: ",") {
@@ -38,7 +38,7 @@ public enum ExpositionFormat: Hashable, Sendable {
         }
     }
 
-    /// The weight `q`, from 0 to 1000; 1000 where there is none, or none that can be read.
+    /// The weight `q`, from 0 to 1000; 1000 if it is missing or invalid.
     private static func thousandths(_ parameters: ArraySlice<String>) -> Int {
         guard let text = parameters.first(where: { $0.lowercased().hasPrefix("q=") })?.dropFirst(2),
             let weight = Double(text), (0...1).contains(weight)

@@ -1,4 +1,4 @@
-/// What both text formats have in common: the lines of the samples.
+/// The part that both text formats share: the lines of samples.
 enum ExpositionText {
     static func append(_ family: MetricFamily, to text: inout String) {
         let name = family.fullName

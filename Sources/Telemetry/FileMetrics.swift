@@ -1,10 +1,10 @@
-/// What a process knows of its watched files.
+/// Metrics about a process's watched files, except those of credentials and schemas.
 public struct FileMetrics: Sendable {
-    /// For whom files are.
+    /// What files are used for.
     public enum Use: String, Hashable, Sendable {
-        /// The visitors of the admin port.
+        /// TLS and tokens of the admin port.
         case admin
-        /// Kafka's brokers.
+        /// Connections to Kafka's brokers.
         case kafka
         /// APNs.
         case credentials
@@ -17,10 +17,8 @@ public struct FileMetrics: Sendable {
     private let unusable: @Sendable () -> [(use: Use, count: Int)]
 
     /// - Parameters:
-    ///   - reloads: Changes of the files, by whether they could be used; credentials and schemas
-    ///     have counters of their own.
-    ///   - expiries: Of certificates, in seconds since the epoch; asked whenever the metrics are.
-    ///   - unusable: What could not be used as it is now; asked whenever the metrics are.
+    ///   - reloads: Counts changes of files, by whether they could be adopted.
+    ///   - expiries: When certificates expire, in seconds since the epoch; called on each reading.
     public init(
         reloads: [(use: Use, table: CounterTable<CallResult>)] = [],
         expiries: @escaping @Sendable () -> [(use: Use, notAfter: Int64)] = { [] },

@@ -1,11 +1,11 @@
-/// The Kafka metrics of a process, apart from its shards' counters: read at each scrape.
+/// A process's Kafka metrics that are not counters of shards; read at each scrape.
 public struct KafkaMetrics: Sendable {
     /// A partition that the process owns.
     public struct Partition: Hashable, Sendable {
         public var topic: String
         public var partition: Int32
         public var isPaused: Bool
-        /// Records that are not settled; nil: nobody knows yet.
+        /// The number of unsettled records; nil: unknown.
         public var lag: Int64?
 
         public init(topic: String, partition: Int32, isPaused: Bool, lag: Int64?) {
@@ -16,9 +16,9 @@ public struct KafkaMetrics: Sendable {
         }
     }
 
-    /// The connection to a broker, as one kind of client sees it.
+    /// The connection from one kind of client to a broker.
     public struct Broker: Hashable, Sendable {
-        /// The broker's number in the cluster.
+        /// The broker's ID in the cluster.
         public var node: Int64
         /// `consumer` or `producer`.
         public var client: String
@@ -34,15 +34,15 @@ public struct KafkaMetrics: Sendable {
     public struct Reading: Sendable {
         public var partitions: [Partition] = []
         public var brokers: [Broker] = []
-        /// By source: how old its oldest record is that was read and is not settled; 0: there is none.
+        /// By source: the age of its oldest record that was read but not settled; 0: there is none.
         public var lagMilliseconds: [(source: String, milliseconds: Int64)] = []
-        /// Prefetched, and not read yet.
+        /// Prefetched records that were not delivered yet.
         public var fetchedRecords: Int64 = 0
         public var fetchedBytes: Int64 = 0
-        /// Produced, and not acknowledged yet.
+        /// Produced records that were not acknowledged yet.
         public var producedRecords: Int64 = 0
         public var producedBytes: Int64 = 0
-        /// Shards that are in the consumer group.
+        /// The number of shards that are in the consumer group.
         public var joinedShards = 0
 
         public init() {}

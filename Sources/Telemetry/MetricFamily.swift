@@ -6,7 +6,7 @@ public struct MetricFamily: Hashable, Sendable {
         case counter
         case gauge
         case histogram
-        /// A gauge that is always 1 and says what it has to say in its labels.
+        /// A gauge with the constant value 1, whose information is in its labels.
         case info
     }
 
@@ -21,7 +21,7 @@ public struct MetricFamily: Hashable, Sendable {
     }
 
     public struct Sample: Hashable, Sendable {
-        /// What follows the family's name: empty, or `_bucket`, `_sum`, `_count`.
+        /// The suffix of the family's name: empty, `_bucket`, `_sum` or `_count`.
         public var suffix: String
         public var labels: [Label]
         /// A decimal number.
@@ -34,12 +34,12 @@ public struct MetricFamily: Hashable, Sendable {
         }
     }
 
-    /// Without its prefix.
+    /// The name without its prefix.
     public var name: String
     public var help: String
     public var kind: Kind
     public var samples: [Sample]
-    /// Empty for the names that every exporter shares, such as `process_cpu_seconds_total`.
+    /// Empty for names that all exporters share, such as `process_cpu_seconds_total`.
     public var prefix = "heliograph_"
 
     public init(
@@ -87,7 +87,7 @@ extension MetricFamily {
         return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
     }
 
-    /// With a sample for each row and label.
+    /// A family with one sample for each combination of row and label.
     static func counters<Key>(
         _ name: String,
         _ help: String,
@@ -103,7 +103,7 @@ extension MetricFamily {
         return family
     }
 
-    /// With a sample for each member of a list, such as the credentials.
+    /// A family with one sample for each member of a list, such as the credentials.
     static func counters(
         _ name: String,
         _ help: String,
@@ -118,7 +118,7 @@ extension MetricFamily {
         return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
     }
 
-    /// Of the process as a whole.
+    /// A family for the whole process.
     static func counters<Key>(
         _ name: String,
         _ help: String,
@@ -159,7 +159,7 @@ extension MetricFamily {
         return MetricFamily(name: name, help: help, kind: .gauge, samples: samples)
     }
 
-    /// With a sample for each member of a list, such as the routes.
+    /// A family with one sample for each member of a list, such as the routes.
     static func gauges(
         _ name: String,
         _ help: String,
@@ -183,7 +183,7 @@ extension MetricFamily {
         histograms(name, help, of: shards, [((), [])]) { shard, _ in histogram(shard) }
     }
 
-    /// One for each row, with its labels.
+    /// A family with one histogram for each row.
     static func histograms<Row>(
         _ name: String,
         _ help: String,
@@ -219,19 +219,20 @@ extension MetricFamily {
         }
         let total = seconds(sum.totalMicroseconds, perSecond: 1_000_000)
         samples.append(Sample(suffix: "_sum", labels: labels, value: total))
-        // The sum of the buckets, not a counter of its own, so that it always equals `+Inf`.
+        // The sum of the buckets instead of a separate counter, so that it always equals `+Inf`.
         samples.append(Sample(suffix: "_count", labels: labels, value: "\(cumulative)"))
         return samples
     }
 
-    /// A bound in seconds, with a point, as OpenMetrics wants it: the same in both formats, so that
-    /// a series does not depend on who scrapes.
+    /// A bound in seconds with a decimal point, as OpenMetrics requires.
+    ///
+    /// Both formats use it, so that a series does not depend on the scraper.
     private static func bound(_ duration: Duration) -> String {
         let text = seconds(UInt64(duration.nanoseconds))
         return text.contains(".") ? text : text + ".0"
     }
 
-    /// Nanoseconds, or another power of ten, as seconds, exact, without trailing zeros.
+    /// Converts nanoseconds or another unit to seconds, exactly and without trailing zeros.
     static func seconds(_ count: UInt64, perSecond: UInt64 = 1_000_000_000) -> String {
         let fraction = count % perSecond
         guard fraction > 0 else { return "\(count / perSecond)" }

@@ -1,18 +1,18 @@
 public import Vocabulary
 
-/// A label of a closed list, which knows its place there.
+/// A label in a closed list, which knows its position.
 public protocol MetricLabel: Hashable, Sendable, CaseIterable where AllCases == [Self] {
-    /// Where it is in `allCases`.
+    /// The position in `allCases`.
     var position: Int { get }
 }
 
-/// The reason of an outcome as a metric label: a closed list.
+/// The reason of an outcome as a metric label, from a closed list.
 ///
-/// Text that a peer sent never becomes a label, or it could fill the memory of anyone who scrapes.
+/// Text from a peer never becomes a label: it could fill the memory of every scraper.
 public enum ReasonLabel: MetricLabel {
     case apns(APNsReason)
     case local(LocalReason)
-    /// A reason of APNs that this version does not know.
+    /// An APNs reason that this version does not know.
     case other
 
     public init(_ reason: Reason) {
@@ -44,7 +44,7 @@ public enum ReasonLabel: MetricLabel {
         }
     }
 
-    /// Both lists know a `PayloadTooLarge`, so the label needs its decider too.
+    /// Both lists contain `PayloadTooLarge`, so the label also needs its decider.
     public var decidedBy: Outcome.Decider {
         switch self {
         case .apns, .other: .apns
@@ -53,14 +53,14 @@ public enum ReasonLabel: MetricLabel {
     }
 }
 
-/// The reason of an APNs answer or GOAWAY as a metric label.
+/// The reason in an APNs answer or GOAWAY as a metric label.
 public enum APNsReasonLabel: MetricLabel {
     case known(APNsReason)
-    /// One that this version does not know.
+    /// A reason that this version does not know.
     case other
     case none
 
-    /// Nil: APNs gave none.
+    /// Nil: APNs gave no reason.
     public init(_ reason: Reason?) {
         switch reason {
         case .apns(let reason): self = .known(reason)
@@ -90,11 +90,11 @@ public enum APNsReasonLabel: MetricLabel {
     }
 }
 
-/// How an event's credential shows APNs who it is.
+/// How an event's credential authenticates with APNs.
 public enum CredentialClassLabel: String, MetricLabel {
     case providerToken = "provider_token"
     case certificate
-    /// No credential covers the event, or nobody can tell.
+    /// No credential covers the event, or it is unknown.
     case none
 
     public var position: Int {
@@ -106,7 +106,7 @@ public enum CredentialClassLabel: String, MetricLabel {
     }
 }
 
-/// From where an event came when it ended.
+/// Where an event came from when it ended.
 public enum RoundLabel: String, MetricLabel {
     /// Its source.
     case first
@@ -121,7 +121,7 @@ public enum RoundLabel: String, MetricLabel {
     }
 }
 
-/// The kind of a record that is written to Kafka.
+/// The kind of a record written to Kafka.
 public enum RecordLabel: String, MetricLabel {
     case outcome
     case tokenStatus = "token_status"
@@ -158,19 +158,19 @@ public struct StatusLabel: MetricLabel {
         position < Self.listed.count ? "\(Self.listed[position])" : "other"
     }
 
-    /// "Handling notification responses from APNs", table "Status codes", and what a gateway before
-    /// APNs says of its own.
+    /// The statuses in "Handling notification responses from APNs", table "Status codes", and those
+    /// that a gateway in front of APNs adds.
     private static let listed = [200, 400, 403, 404, 405, 410, 413, 429, 500, 502, 503, 504]
 }
 
-/// How a stream to APNs without an answer ended, as a metric label.
+/// How a stream to APNs ended without an answer, as a metric label.
 public enum BrokenStreamLabel: String, MetricLabel {
     /// REFUSED_STREAM: not processed.
     case refused
     case reset
-    /// What came made no sense.
+    /// The response was malformed.
     case malformed
-    /// It crossed a GOAWAY, or never left.
+    /// It was above a GOAWAY's last stream, or never sent.
     case unprocessed
     /// Its connection ended.
     case lost
@@ -186,7 +186,7 @@ public enum BrokenStreamLabel: String, MetricLabel {
     }
 }
 
-/// How a call to Kafka ended.
+/// The result of a call or change.
 public enum CallResult: String, MetricLabel {
     case ok
     case failed
@@ -199,7 +199,7 @@ public enum CallResult: String, MetricLabel {
     }
 }
 
-/// Why Kafka did not have the next offset.
+/// Why Kafka did not have the next offset to read.
 public enum LostOffsetLabel: String, MetricLabel {
     case deleted
     case cut
@@ -241,7 +241,7 @@ extension OutcomeKind: MetricLabel {
     }
 }
 
-/// The places of the longer lists, which nobody writes down by hand.
+/// The positions in the longer lists.
 private enum Positions {
     static let ofAPNs = positions(APNsReason.allCases)
     static let ofLocal = positions(LocalReason.allCases)

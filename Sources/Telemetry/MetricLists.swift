@@ -1,23 +1,24 @@
-/// The closed lists of label values from the configuration.
+/// The closed lists of label values that depend on the configuration.
 ///
-/// With the labels that are closed lists of their own (`MetricLabel`) they bound how many samples
-/// there can be: nothing that comes out of a record or from a peer becomes a label.
+/// Together with the labels that are closed lists themselves (`MetricLabel`), they bound the number
+/// of samples: nothing from a record or a peer becomes a label.
 public struct MetricLists: Hashable, Sendable {
-    /// The credentials' names, in the order of the configuration.
+    /// The names of the credentials, in configuration order.
     public let credentials: [String]
-    /// How each of them shows APNs who it is.
+    /// How each of them authenticates with APNs.
     let credentialClasses: [CredentialClassLabel]
-    /// The topics of the sources, in the order of the configuration.
+    /// The source topics, in configuration order.
     let sources: [String]
-    /// Every topic that events are read from: sources and their retry topics.
+    /// Every topic from which events are read: sources and their retry topics.
     public let topics: [String]
     /// The delays of the retry topics, such as `15m`.
     public let retryDelays: [String]
-    /// Every credential in every environment.
+    /// Every combination of credential and environment.
     let routes: [Route]
 
-    /// `certificates` are the places of the credentials that show one; `sources` is how many of
-    /// `topics`, which they begin, are sources, nil: all.
+    /// `certificates` contains the positions of credentials that are certificates.
+    ///
+    /// The first `sources` of `topics` are sources; nil: all of them.
     public init(
         credentials: [String] = [],
         certificates: Set<Int> = [],
@@ -37,7 +38,7 @@ public struct MetricLists: Hashable, Sendable {
         }
     }
 
-    /// A credential in an environment; its place is the route's index in `Delivery`.
+    /// A credential in an environment; its position is the route's index in `Delivery`.
     struct Route: Hashable, Sendable {
         var credential: String
         var environment: String
@@ -47,6 +48,6 @@ public struct MetricLists: Hashable, Sendable {
         }
     }
 
-    /// Retries from memory, then those by way of each retry topic.
+    /// The labels for retries from memory, and for retries through each retry topic.
     var retryTiers: [String] { ["here"] + retryDelays }
 }

@@ -98,12 +98,12 @@ extension Metrics {
         ]
     }
 
-    /// What has no credential is distinguished by an empty label, which no name can be.
+    /// Events without a credential have an empty label, which cannot be a credential's name.
     private var credentialLabels: [[MetricFamily.Label]] {
         (lists.credentials + [""]).map { [.init("credential", $0)] }
     }
 
-    /// Nil when a shard's numbers could not be read as one state.
+    /// Nil if a shard's numbers could not be read consistently.
     private var unaccounted: Int64? {
         var sum: Int64 = 0
         for shard in shards {

@@ -1,7 +1,7 @@
 import Vocabulary
 
 extension Metrics {
-    /// What is written to Kafka.
+    /// Metrics about records written to Kafka.
     var producedFamilies: [MetricFamily] {
         [
             .counter(
@@ -38,7 +38,7 @@ extension Metrics {
         ]
     }
 
-    /// What concerns the consumer group.
+    /// Metrics about the consumer group.
     var groupFamilies: [MetricFamily] {
         [
             .counters(

@@ -1,5 +1,5 @@
 extension Metrics {
-    /// Pools, breakers and parking: one sample for each route or credential.
+    /// Metrics about pools, breakers and parking, with one sample for each route or credential.
     var routeFamilies: [MetricFamily] {
         [
             states(
@@ -44,7 +44,7 @@ extension Metrics {
         }
     }
 
-    /// With a sample for each route and state.
+    /// A family with one sample for each combination of route and state.
     private func states(
         _ name: String,
         _ help: String,

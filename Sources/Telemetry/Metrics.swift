@@ -1,6 +1,6 @@
 /// The metrics of all shards together.
 public struct Metrics: Sendable {
-    /// The version of this build, as `heliograph_build_info` shows it.
+    /// The version of this build, shown in `heliograph_build_info`.
     public let version: String
     private let libraries: [MetricFamily.Label]
     let lists: MetricLists
@@ -13,16 +13,16 @@ public struct Metrics: Sendable {
     private let process: ProcessMetrics
 
     /// - Parameters:
-    ///   - version: Of this build.
-    ///   - libraries: Names and versions of libraries, for `build_info`.
-    ///   - lists: Those that the shards' metrics were made with.
-    ///   - shards: One for each shard.
-    ///   - schemas: Of schemas that others wrote.
-    ///   - tokens: Of device tokens.
-    ///   - credentials: Of keys and certificates.
-    ///   - files: Of those for Kafka and the admin port.
-    ///   - kafka: Of partitions and brokers.
-    ///   - process: Of the process itself.
+    ///   - version: The version of this build.
+    ///   - libraries: The names and versions of libraries, for `build_info`.
+    ///   - lists: The lists with which the shards' metrics were made.
+    ///   - shards: The metrics of each shard.
+    ///   - schemas: Metrics about external schemas.
+    ///   - tokens: Metrics about device tokens.
+    ///   - credentials: Metrics about keys and certificates.
+    ///   - files: Metrics about the files for Kafka and the admin port.
+    ///   - kafka: Metrics about partitions and brokers.
+    ///   - process: Metrics about the process itself.
     public init(
         version: String,
         libraries: KeyValuePairs<String, String> = [:],
@@ -47,7 +47,7 @@ public struct Metrics: Sendable {
         self.process = process
     }
 
-    /// Every family, in the order of the documentation, read now.
+    /// The current values of every family, in the order of the documentation.
     public var families: [MetricFamily] {
         eventFamilies + schemaFamilies + apnsFamilies + routeFamilies + credentials.families
             + files.families + tokens.families(shards) + producedFamilies + groupFamilies

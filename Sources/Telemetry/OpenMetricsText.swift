@@ -1,9 +1,9 @@
 /// OpenMetrics' text format, version 1.0.
 ///
-/// Differences to Prometheus' own: a counter's family is named without `_total`, an info's without
-/// `_info`, units are said, and the end is marked, so that a page that was cut off is not a page.
-/// `_created` is left out: everything was created when the process was, which
-/// `process_start_time_seconds` says once.
+/// It differs from Prometheus' own format: a counter's family has no suffix `_total`, an info's no
+/// suffix `_info`, units are given, and the end is marked, so that truncation is detected.
+/// `_created` is left out: everything was created at the start of the process, which
+/// `process_start_time_seconds` shows once.
 public enum OpenMetricsText {
     public static let contentType =
         "application/openmetrics-text; version=1.0.0; charset=utf-8"

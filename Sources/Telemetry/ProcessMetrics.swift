@@ -1,6 +1,6 @@
-/// The metrics of a process, apart from its shards': read at each scrape.
+/// A process's metrics that are independent of shards; read at each scrape.
 public struct ProcessMetrics: Sendable {
-    /// What the operating system knows; the names are those of every Prometheus client.
+    /// Numbers from the operating system, with the names that all Prometheus clients use.
     public struct Usage: Hashable, Sendable {
         public var cpuNanoseconds: UInt64
         public var residentBytes: Int64
@@ -33,16 +33,16 @@ public struct ProcessMetrics: Sendable {
     public struct Reading: Hashable, Sendable {
         public var isReady = false
         public var warningCount = 0
-        /// Since the slowest shard's loop last turned, in milliseconds.
+        /// The time since the slowest shard's loop last turned, in milliseconds.
         public var silenceMilliseconds: Int64 = 0
         /// Age of the oldest event without an acknowledged outcome, in milliseconds.
         public var oldestUnsettledMilliseconds: Int64 = 0
-        /// The bounds of all shards together.
+        /// The limits of all shards together.
         public var maxInFlightEvents = 0
         public var maxInFlightBytes = 0
         /// When the configuration was read, in seconds since the epoch.
         public var configurationLoadedAt: Int64 = 0
-        /// Nil: the system does not say.
+        /// Nil: the operating system does not provide it.
         public var usage: Usage?
 
         public init() {}

@@ -1,15 +1,15 @@
-/// One shard's metrics of a route's pool and breaker; the shard's thread writes.
+/// One shard's metrics about a route's pool and breaker, written by the shard's thread.
 public final class RouteMetrics: Sendable {
-    /// Of a connection, by `ConnectionMachine.Phase`.
+    /// The states of a connection, as in `ConnectionMachine.Phase`.
     public enum ConnectionState: String, Hashable, Sendable, CaseIterable {
         case connecting
-        /// One stream, until APNs took the provider token.
+        /// One stream at a time, until APNs has accepted the provider token.
         case proving
         case ready
         case draining
     }
 
-    /// Of a circuit breaker.
+    /// The states of a circuit breaker.
     public enum BreakerState: String, Hashable, Sendable, CaseIterable {
         case closed
         case open
@@ -19,9 +19,9 @@ public final class RouteMetrics: Sendable {
     private let connections = ConnectionState.allCases.map { _ in Gauge() }
     private let breakers = BreakerState.allCases.map { _ in Gauge() }
     public let streams = Gauge()
-    /// How many streams the usable connections allow.
+    /// The number of streams that the usable connections allow.
     public let streamsLimit = Gauge()
-    /// Events that wait for a stream.
+    /// The number of events that wait for a stream.
     public let waiting = Gauge()
     /// 1: APNs refuses too many device tokens.
     public let blownTokenFuse = Gauge()

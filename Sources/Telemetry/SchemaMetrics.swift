@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Counters for schemas from outside.
+/// Counters for external schemas.
 ///
-/// The reload counters are written by the thread that watches the directory, the request counters
-/// by the one that asks the registry.
+/// The thread that watches the directory writes the reload counters, and the thread that talks to
+/// the registry writes the request counters.
 public final class SchemaMetrics: Sendable {
-    /// Changes of `schemas.directory`, by whether the new schemas could be taken.
+    /// Changes of `schemas.directory`, by whether the new schemas could be adopted.
     public let reloads = CounterTable<CallResult>()
-    /// When the schemas in use were taken, in seconds since the epoch; 0: there are none.
+    /// When the current schemas were adopted, in seconds since the epoch; 0: there are none.
     public let loadedAt = Gauge()
     /// Requests to the Schema Registry, by result.
     public let registryFetches = CounterTable<CallResult>()
-    /// Schemas of the registry that are known.
+    /// The number of known schemas from the registry.
     public let registrySchemas = Gauge()
 
     public init() {}

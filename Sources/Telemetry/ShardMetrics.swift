@@ -1,21 +1,22 @@
 public import Vocabulary
 
-/// Everything one shard counts.
+/// All counters of one shard.
 ///
-/// The shard's thread writes, the admin port reads; see `Counter`. The meaning of each number is in
-/// `MetricFamily`, with its name.
+/// The shard's thread writes them, and the admin port reads them; see `Counter`. Each number is
+/// explained in `MetricFamily`, together with its name.
 public final class ShardMetrics: Sendable {
     // Events.
-    /// A row for each topic of the lists.
+    /// One row for each topic in the lists.
     let eventsConsumed: CounterGrid<RecordFraming>
     public let tombstones = Counter()
-    /// A row for each credential, and a last one for events without.
+    /// One row for each credential, and a last one for events without a credential.
     let outcomes: CounterGrid<OutcomeKind>
     public let reasons = CounterTable<ReasonLabel>()
-    /// By the credential's place, and a last one for events without: that ended for another reason
-    /// than themselves.
+    /// Events that were given up although they were valid, by credential.
+    ///
+    /// The last one counts events without a credential.
     public let eventsGivenUp: [Counter]
-    /// The same; 1: a large share of them ends so.
+    /// By the same positions; 1: a large share of events is given up.
     public let credentialsGivingUp: [Gauge]
     public let accounting = AccountingCell()
     public let inFlightEvents = Gauge()
@@ -30,12 +31,12 @@ public final class ShardMetrics: Sendable {
 
     // APNs.
     public let attempts = Counter()
-    /// A row for retries from memory, then one for each retry delay of the lists.
+    /// One row for retries from memory, and one for each retry delay in the lists.
     let retries: CounterGrid<ReasonLabel>
     public let retriesDenied = Counter()
     public let madeRoom = Counter()
     public let rateLimitedEvents = Gauge()
-    /// A row for each route.
+    /// One row for each route.
     let responses: CounterGrid<StatusLabel>
     let refusals = CounterTable<APNsReasonLabel>()
     public let implausibleTimes = Counter()
@@ -46,9 +47,9 @@ public final class ShardMetrics: Sendable {
     public let stalls = Counter()
     public let requestTimeouts = Counter()
     public let brokenStreams = CounterTable<BrokenStreamLabel>()
-    /// By the route's index.
+    /// By route index.
     public let routes: [RouteMetrics]
-    /// By the credential's place; 1: APNs refused it.
+    /// By credential; 1: APNs refused it.
     public let parkedCredentials: [Gauge]
     public let clockSkewSeconds = Gauge()
     public let tokenFuseTrips = Counter()
@@ -67,7 +68,7 @@ public final class ShardMetrics: Sendable {
 
     private let noCredential: Int
 
-    /// - Parameter lists: The same for all shards of a process.
+    /// - Parameter lists: The same lists for all shards of a process.
     public init(lists: MetricLists = MetricLists()) {
         eventsConsumed = CounterGrid(rowCount: lists.topics.count)
         outcomes = CounterGrid(rowCount: lists.credentials.count + 1)
@@ -84,30 +85,30 @@ public final class ShardMetrics: Sendable {
     /// Counts an event that was read from Kafka.
     ///
     /// - Parameters:
-    ///   - framing: How it was wrapped in its record.
-    ///   - topic: By its place in the lists.
+    ///   - framing: How the record wrapped it.
+    ///   - topic: The topic's position in the lists.
     public func countConsumed(_ framing: RecordFraming, topic: Int) {
         eventsConsumed[row: topic, label: framing].add()
     }
 
-    /// Counts an event's terminal outcome under its kind and, if it has one, its reason.
+    /// Counts an event's final outcome by kind and, if it has one, by reason.
     ///
     /// - Parameters:
-    ///   - kind: What became of the event.
-    ///   - reason: Nil only for what was accepted.
-    ///   - credential: By its place in the lists; nil: none covers the event, or it is unknown.
+    ///   - kind: How the event ended.
+    ///   - reason: The reason; nil only for accepted events.
+    ///   - credential: The credential's position; nil: none covers the event, or it is unknown.
     public func count(_ kind: OutcomeKind, reason: Reason?, credential: Int?) {
         outcomes[row: credential ?? noCredential, label: kind].add()
         if let reason { reasons[ReasonLabel(reason)].add() }
     }
 
-    /// Counts an answer of APNs and the time from opening its stream to its end.
+    /// Counts an APNs answer, and the time from opening the stream to its end.
     ///
     /// - Parameters:
     ///   - status: The HTTP status.
-    ///   - reason: What its body says.
-    ///   - route: By its index.
-    ///   - nanoseconds: Since its stream was requested.
+    ///   - reason: The reason in its body.
+    ///   - route: The route's index.
+    ///   - nanoseconds: The time since the stream was requested.
     public func countResponse(
         status: Int,
         reason: Reason? = nil,
@@ -124,10 +125,10 @@ public final class ShardMetrics: Sendable {
         retries[row: 0, label: ReasonLabel(reason)].raise(to: UInt64(count))
     }
 
-    /// Counts an event that a retry topic has.
+    /// Counts an event that was written to a retry topic.
     ///
     /// - Parameters:
-    ///   - tier: The topic's delay, by its place in the lists.
+    ///   - tier: The position of the topic's delay in the lists.
     ///   - reason: Why the last attempt failed.
     public func countDeferral(tier: Int, because reason: Reason) {
         deferred.add()

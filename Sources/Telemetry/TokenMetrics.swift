@@ -1,10 +1,11 @@
-/// The device tokens' metrics of a process, apart from its shards'; the reader's thread writes.
+/// A process's metrics about device tokens, written by the reader's thread.
 public final class TokenMetrics: Sendable {
     public let statusRecordsRead = Counter()
     public let malformedStatusRecords = Counter()
     private let suppressedCount: @Sendable () -> Int
 
-    /// - Parameter suppressedCount: How many tokens are on the list of dead ones now.
+    /// - Parameter suppressedCount: Returns the current number of tokens on the list of dead
+    ///   tokens.
     public init(suppressedCount: @escaping @Sendable () -> Int = { 0 }) {
         self.suppressedCount = suppressedCount
     }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Where a server listens.
+/// The address on which a server listens.
 package struct HTTPAddress: Hashable, Sendable, CustomStringConvertible {
     /// An IP address, or `localhost`.
     package let host: String
-    /// 0 is a free one.
+    /// 0: the kernel chooses a free port.
     package let port: UInt16
 
     package init(host: String, port: UInt16) {
@@ -17,18 +17,18 @@ package struct HTTPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a server cannot serve.
+/// Why a server cannot listen.
 package enum HTTPServerError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAnAddress(String)
     case addressInUse(HTTPAddress)
     case failed(HTTPAddress, cause: String)
 
-    /// Of a call's `errno`.
+    /// Turns the `errno` of a failed call into an error.
     init(_ code: Int32, _ address: HTTPAddress) {
         self = code == EADDRINUSE ? .addressInUse(address) : .failed(address, cause: text(of: code))
     }
 
-    /// Without the address, as strerror(3) words it.
+    /// The text of strerror(3), without the address.
     package var cause: String {
         switch self {
         case .notAnAddress: "not an address"

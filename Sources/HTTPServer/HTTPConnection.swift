@@ -1,18 +1,18 @@
 import Glibc
 import HTTP2IO
 
-/// One peer of the server: what it has sent, and what it still has to be sent.
+/// One client's connection: what it has sent, and what must still be sent to it.
 struct HTTPConnection {
     private enum Phase: Hashable {
-        /// Bytes of a request are awaited. Next: `sending`, `ended`.
+        /// Waits for the bytes of a request. Next: `sending`, `ended`.
         case receiving
-        /// Something is on its way to the peer. Next: what follows it, `ended`.
+        /// Sends an answer or `100 Continue`. Next: the state given by `then`, `ended`.
         case sending(then: Following)
-        /// The last answer is sent, and what still comes is thrown away until the peer has seen its
-        /// end: closing while bytes are unread resets the connection, and the peer may lose the
-        /// answer (RFC 9112, 9.6). Next: `ended`.
+        /// The last answer is sent. Further bytes are discarded until the peer closes its side:
+        /// closing a socket with unread bytes resets the connection, and the peer may lose the
+        /// answer (RFC 9112, section 9.6). Next: `ended`.
         case lingering(until: ContinuousClock.Instant)
-        /// To be closed; nothing more is read or written.
+        /// The connection must be closed; nothing more is read or written.
         case ended
     }
 
@@ -21,31 +21,31 @@ struct HTTPConnection {
     }
 
     let descriptor: Int32
-    /// When the peer connected, its last request was answered, or its current one began.
+    /// When the peer connected, its last answer was sent, or its current request began.
     private(set) var startedAt: ContinuousClock.Instant
     private let limits: HTTPServer.Limits
-    /// Nil: the server has no certificate.
+    /// nil: the server has no certificate.
     private let context: TLSContext?
-    /// Nil: the peer speaks without TLS, or has not spoken yet.
+    /// nil: the peer does not use TLS, or has not sent anything yet.
     private var tls: PeerTLS?
     private var hasSpoken = false
     private var parser: RequestParser
     private var phase = Phase.receiving
-    /// What is sent, in this order, without being copied into one.
+    /// The bytes to send first, then those of `content`; kept apart to avoid a copy.
     private var head: [UInt8] = []
     private var content: [UInt8] = []
     private var sentByteCount = 0
     private var discardedByteCount = 0
     private var hasAnswered = false
-    /// More of what was read may be a request, and is looked at in the next turn.
+    /// Bytes that were already read may hold another request, which the next turn handles.
     private(set) var hasMore = false
 
     private static let maxLinger = Duration.seconds(1)
-    /// Bytes for one peer before the next one has its turn, however fast it reads.
+    /// The most bytes sent to one peer in one turn, so that a fast reader does not delay others.
     private static let maxSentByteCount = 1 << 18
-    /// Bytes that are thrown away: more than anyone sends by mistake.
+    /// The most bytes to discard before closing; more than a peer sends by mistake.
     private static let maxDiscardedByteCount = 1 << 25
-    /// Of these in one turn.
+    /// The most bytes to discard in one turn.
     private static let discardByteCount = 1 << 16
 
     init(
@@ -63,43 +63,44 @@ struct HTTPConnection {
 
     var hasEnded: Bool { phase == .ended }
 
-    /// What poll(2) is to look for.
+    /// The events to poll(2) for.
     var interest: Int16 {
         if case .sending = phase { return Int16(POLLOUT) }
         return Int16(POLLIN) | (tls?.outgoing.isEmpty == false ? Int16(POLLOUT) : 0)
     }
 
-    /// When the peer has had its time.
+    /// When the peer's time is over.
     ///
-    /// It counts from the first to the last byte of a request and its answer, however many bytes
-    /// come between: a peer that sends one from time to time is no better than a silent one. Only
-    /// between two requests a peer may rest.
+    /// The time of an exchange runs from the first byte of the request to the last byte of its
+    /// answer. Bytes in between do not extend it, so a peer that sends a byte now and then gains
+    /// nothing by it. Between two requests, the longer `maxRest` applies.
     var deadline: ContinuousClock.Instant {
         if case .lingering(let end) = phase { return end }
         return startedAt + (isResting ? limits.maxRest : limits.maxExchange)
     }
 
-    /// Between two requests.
+    /// Whether the connection is idle between two requests.
     private var isResting: Bool {
         hasAnswered && parser.isIdle && !hasDecrypted && phase == .receiving
     }
 
-    /// TLS has more than the parser took: no poll(2) reports it.
+    /// Whether TLS holds decrypted bytes that the parser has not taken; poll(2) cannot report them.
     private var hasDecrypted: Bool { tls?.received.isEmpty == false }
 
-    /// Reads and writes as far as the socket lets it, one request at most: a peer that sends
-    /// hundreds at once is served in turn with the others.
+    /// Reads and writes as far as the socket allows, but handles at most one request.
+    ///
+    /// A peer that sends hundreds of requests at once takes turns with the others.
     mutating func advance(_ answer: HTTPServer.Answer, now: ContinuousClock.Instant) {
         if phase == .receiving, let tls { _ = flush(tls) }
         if phase == .receiving {
             let wasResting = isResting
-            // What was read comes before a peer's end: it may have closed its side behind it.
+            // Bytes already read come first: the peer may have closed its side after sending them.
             if !hasMore || hasDecrypted { receive() }
             hasMore = false
             if phase == .receiving { takeStep(answer) }
             if phase == .receiving { hasMore = hasDecrypted }
-            // The time of a request begins with its first byte. Empty lines in front of it are no
-            // part of it: a peer that sends one from time to time rests.
+            // A request's time starts with its first byte. Empty lines before it do not count: a
+            // peer that sends one now and then is still idle.
             if wasResting, !isResting { startedAt = now }
         }
         switch phase {
@@ -115,7 +116,8 @@ struct HTTPConnection {
     private mutating func receive() {
         if tls == nil {
             guard let bytes = read(parser.capacity) else { return }
-            // TLS begins with a record of a handshake (RFC 8446, 5.1), a request never does.
+            // A TLS connection starts with a handshake record (RFC 8446, section 5.1), type 22; a
+            // request never starts with that byte.
             guard !hasSpoken, bytes.first == 22, let context else {
                 hasSpoken = true
                 parser.append(bytes)
@@ -136,7 +138,7 @@ struct HTTPConnection {
 
     private mutating func decrypt(_ bytes: ArraySlice<UInt8>) {
         guard let tls, (try? tls.receive(bytes)) != nil else {
-            // An alert says why, if there is room for it.
+            // Sends the alert that says why, if the socket has room for it.
             if let tls { _ = flush(tls) }
             phase = .ended
             return
@@ -144,17 +146,17 @@ struct HTTPConnection {
         _ = flush(tls)
     }
 
-    /// Lets the peer send what nobody reads.
+    /// Reads and discards bytes that nobody needs.
     private mutating func discard() {
         guard let bytes = read(Self.discardByteCount) else { return }
         discardedByteCount += bytes.count
         if discardedByteCount > Self.maxDiscardedByteCount { phase = .ended }
     }
 
-    /// - Returns: nil when there is nothing now, or nothing more at all.
+    /// - Returns: nil if nothing can be read now, or at the end of the stream.
     private mutating func read(_ maxByteCount: Int) -> ArraySlice<UInt8>? {
         var chunk = [UInt8](repeating: 0, count: maxByteCount)
-        // SAFETY: recv writes at most as many bytes as it is told there are.
+        // SAFETY: recv writes at most as many bytes as the given count.
         let count = unsafe chunk.withUnsafeMutableBytes { buffer in
             unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
         }
@@ -185,7 +187,7 @@ struct HTTPConnection {
 
     // MARK: Sending
 
-    /// - Returns: whether all of it is gone.
+    /// - Returns: Whether everything is sent.
     private mutating func sendOn() -> Bool {
         let byteCount = head.count + content.count
         let end = min(byteCount, sentByteCount + Self.maxSentByteCount)
@@ -193,7 +195,7 @@ struct HTTPConnection {
         while sentByteCount < end {
             let count =
                 sentByteCount < head.count
-                // More follows: the kernel waits for it, and sends both in one packet.
+                // MSG_MORE: more follows, so the kernel waits and sends both in one packet.
                 ? send(head[sentByteCount...], content.isEmpty ? 0 : Int32(MSG_MORE))
                 : send(content[(sentByteCount - head.count)..<(end - head.count)], 0)
             guard count > 0 else {
@@ -205,7 +207,7 @@ struct HTTPConnection {
         return sentByteCount == byteCount
     }
 
-    /// - Returns: whether the bytes before `end` are gone.
+    /// - Returns: Whether the bytes before `end` are sent.
     private mutating func sendOn(by tls: PeerTLS, upTo end: Int) -> Bool {
         while flush(tls) {
             guard sentByteCount < end else { return true }
@@ -223,9 +225,9 @@ struct HTTPConnection {
         return false
     }
 
-    /// Sends what TLS has for the peer.
+    /// Sends the ciphertext that TLS has for the peer.
     ///
-    /// - Returns: whether all of it is gone.
+    /// - Returns: Whether all of it is sent.
     private mutating func flush(_ tls: PeerTLS) -> Bool {
         while !tls.outgoing.isEmpty {
             let count = send(tls.outgoing, 0)
@@ -238,7 +240,7 @@ struct HTTPConnection {
         return true
     }
 
-    /// A peer that is gone is an error here, not a signal.
+    /// Sends bytes; a peer that has closed the connection causes an error, not a signal.
     private func send(_ bytes: ArraySlice<UInt8>, _ flags: Int32) -> Int {
         // SAFETY: send reads the bytes of the buffer it is given.
         unsafe bytes.withUnsafeBytes { buffer in

@@ -1,6 +1,6 @@
-/// A field of a request or an answer (RFC 9110, 5).
+/// A field of a request or an answer (RFC 9110, section 5).
 package struct HTTPField: Hashable, Sendable {
-    /// In lower case in a request; as it is to be written in an answer.
+    /// In lower case in a request; in an answer, as it is written.
     package let name: String
     package let value: String
 
@@ -10,27 +10,28 @@ package struct HTTPField: Hashable, Sendable {
     }
 }
 
-/// A whole request, its body included.
+/// A complete request, including its body.
 package struct HTTPRequest: Hashable, Sendable {
-    /// Case matters (RFC 9110, 9.1).
+    /// Case-sensitive (RFC 9110, section 9.1).
     package let method: String
-    /// Of the request's target, without the query; begins with `/`, or is the `*` of OPTIONS.
+    /// The path of the request target without the query; starts with `/`, or is `*` (OPTIONS).
     package let path: String
-    /// Whom the peer asks, as `name:port`: the target's word, or else that of the field Host (RFC
-    /// 9112, 3.2.2); nil where neither says so.
+    /// The requested server as `name:port`: from the request target, else from the field Host.
+    ///
+    /// See RFC 9112, section 3.2.2. nil if neither gives it.
     package let authority: String?
-    /// In the order in which they came.
+    /// In the order received.
     package let fields: [HTTPField]
-    /// At most what the server's limits admit.
+    /// At most the length that the server's limits allow.
     package internal(set) var body: [UInt8] = []
-    /// It came over TLS.
+    /// Whether it came over TLS.
     package internal(set) var isSecure = false
-    /// The peer wants to continue after the answer.
+    /// Whether the connection stays open after the answer.
     let isPersistent: Bool
 
-    /// The value of a field by its name in lower case; nil without such a field.
+    /// The value of the field with this name in lower case; nil without such a field.
     ///
-    /// Several fields of one name are one list (RFC 9110, 5.3).
+    /// Several fields of the same name are joined to one list (RFC 9110, section 5.3).
     package subscript(name: String) -> String? {
         let values = fields.filter { $0.name == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ", ")
@@ -38,7 +39,7 @@ package struct HTTPRequest: Hashable, Sendable {
 }
 
 extension HTTPRequest {
-    /// As it would be read; fields have their names in lower case.
+    /// Makes a request as the parser would; field names must be in lower case.
     package init(_ method: String, _ path: String, _ fields: [HTTPField] = []) {
         self.init(
             method: method,
@@ -50,12 +51,12 @@ extension HTTPRequest {
     }
 }
 
-/// Why a request is not taken; nothing behind it can be distinguished from it.
+/// Why a request is rejected; the bytes after it cannot be told apart from it.
 package enum RequestProblem: Error, Hashable, Sendable {
     case malformed
     /// Longer than `RequestParser.maxHeadByteCount`.
     case headTooLong
-    /// The body's length is not announced (RFC 9112, 6.3).
+    /// The body's length is not announced (RFC 9112, section 6.3).
     case lengthRequired
     case bodyTooLong
     case unknownCoding

@@ -1,6 +1,6 @@
 /// An answer to a request.
 package struct HTTPResponse: Hashable, Sendable {
-    /// Code and reason phrase (RFC 9110, 15).
+    /// Status code and reason phrase (RFC 9110, section 15).
     package enum Status: String, Hashable, Sendable {
         case ok = "200 OK"
         case noContent = "204 No Content"
@@ -20,9 +20,9 @@ package struct HTTPResponse: Hashable, Sendable {
 
     package var status: Status
     package var contentType: String
-    /// Beyond those that every answer has.
+    /// In addition to the fields that every answer has.
     package var fields: [HTTPField] = []
-    /// Nothing of it is sent with `noContent`.
+    /// Not sent with `noContent`.
     package var body: [UInt8]
 
     package init(_ status: Status, _ text: String) {
@@ -35,16 +35,17 @@ package struct HTTPResponse: Hashable, Sendable {
         self.body = body
     }
 
-    /// The answer to a request that is not taken.
+    /// The answer to a rejected request.
     init(_ problem: RequestProblem) {
         self.init(problem.status, "\(problem.status.rawValue)\n")
     }
 
-    /// Status line and fields as they go over the wire, with the empty line (RFC 9112, 2.1);
-    /// `isLast`: the connection ends behind the answer.
+    /// The status line and the fields on the wire, with the empty line (RFC 9112, section 2.1).
+    ///
+    /// `isLast`: the server closes the connection after this answer.
     func head(isLast: Bool) -> [UInt8] {
         var head = "HTTP/1.1 \(status.rawValue)\r\n"
-        // Without a body there is no length either (RFC 9110, 8.6).
+        // Without a body, Content-Length is absent as well (RFC 9110, section 8.6).
         if status != .noContent {
             head += "Content-Type: \(contentType)\r\nContent-Length: \(body.count)\r\n"
         }
@@ -58,16 +59,18 @@ package struct HTTPResponse: Hashable, Sendable {
         return Array(head.utf8)
     }
 
-    /// What keeps a browser from running, framing or reading an answer for another site, unless
-    /// the answer has a field of its own in its place.
+    /// Fields that stop browsers from running, framing or reading an answer for another site.
+    ///
+    /// A field of the answer with the same name replaces the one here.
     private static let shield = [
         HTTPField("X-Content-Type-Options", "nosniff"),
         HTTPField("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
         HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
     ]
 
-    /// The body as it goes over the wire: the answer to HEAD is that to GET without it (RFC 9110,
-    /// 9.3.2).
+    /// The body on the wire.
+    ///
+    /// The answer to HEAD is the answer to GET without the body (RFC 9110, section 9.3.2).
     func content(for method: String) -> [UInt8] {
         method == "HEAD" || status == .noContent ? [] : body
     }

@@ -3,30 +3,30 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A small HTTP/1.1 server: requests with bounded bodies, one thread, every peer within its time.
+/// A small HTTP/1.1 server with one thread, bounded bodies and a time limit for each peer.
 ///
-/// It has a thread of its own, so that it answers however busy the rest of the process is. See
-/// `ServerLoop` for what peers may do, `RequestHead` for what is refused, and
-/// `docs/decisions/0028-one-http-server.md` for why.
+/// Its own thread lets it answer however busy the rest of the process is. See `ServerLoop` for what
+/// peers may do, `RequestHead` for what is rejected, and `docs/decisions/0028-one-http-server.md`
+/// for the reasons.
 package final class HTTPServer: Sendable {
-    /// Makes the answer, on the server's thread: all peers wait for it.
+    /// Makes the answer to a request; runs on the server's thread, so all peers wait for it.
     package typealias Answer = @Sendable (HTTPRequest) -> HTTPResponse
 
-    /// The limits of one peer, and of all of them.
+    /// The limits for one peer and for all peers together.
     package struct Limits: Hashable, Sendable {
-        /// Connections at one time; one more takes the place of the oldest.
+        /// Concurrent connections; a further one replaces the oldest.
         package var maxConnections = 64
         /// How long a request and its answer may take, from the first byte to the last.
         package var maxExchange = Duration.seconds(5)
-        /// How long a peer may rest between two requests: a scraper keeps its connection.
+        /// How long a connection may be idle between two requests: scrapers keep theirs open.
         package var maxRest = Duration.seconds(150)
-        /// Longer bodies are refused; each connection may hold one.
+        /// Longer bodies are rejected; each connection may hold one in memory.
         package var maxBodyByteCount = 0
 
         package init() {}
     }
 
-    /// Where it listens; with the port that was chosen, if a free one was requested.
+    /// The address on which it listens; if port 0 was requested, with the port that was chosen.
     package let address: HTTPAddress
     private let name: String
     private let limits: Limits
@@ -34,21 +34,21 @@ package final class HTTPServer: Sendable {
     private let identity: @Sendable () -> ServerIdentity?
     private let answer: Answer
     private let listener: Int32
-    /// Becomes readable when the loop is to end.
+    /// Becomes readable when the loop must end.
     private let wakeup: Int32
     private let hasStarted = Atomic(false)
 
-    /// Listens, so that peers may connect; nobody is answered before `start`.
+    /// Opens the port, so that peers can connect; answers start with `start` or `serve`.
     ///
     /// - Parameters:
-    ///   - address: An IP address or `localhost`; port 0 is a free one.
-    ///   - name: Of the server's thread, at most 15 bytes count (pthread_setname_np(3)).
-    ///   - limits: The standard ones admit no body.
-    ///   - identity: With what it speaks TLS, asked for each peer; a peer that speaks without is
-    ///     answered as well, and its requests are not `isSecure`. Nil: without TLS.
-    ///   - onTrouble: Called with why no peer can be let in, once a minute at most.
-    ///   - answer: What is answered.
-    /// - Throws: When it cannot listen there.
+    ///   - address: An IP address or `localhost`; port 0 takes a free port.
+    ///   - name: The name of the server's thread, at most 15 bytes (pthread_setname_np(3)).
+    ///   - limits: The defaults allow no body.
+    ///   - identity: The TLS identity, requested for each peer. A peer without TLS is answered as
+    ///     well, but its requests are not `isSecure`. nil: no TLS.
+    ///   - onTrouble: Called with the reason why no peer can be accepted, at most once a minute.
+    ///   - answer: Makes the answer to a request.
+    /// - Throws: If it cannot listen on this address.
     package init(
         _ address: HTTPAddress,
         name: String,
@@ -79,7 +79,7 @@ package final class HTTPServer: Sendable {
 
     /// Serves until the task is cancelled, and returns when the port is closed.
     ///
-    /// At most once, and not after `start`.
+    /// Call it at most once, and not after `start`.
     package func serve() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in start { continuation.resume() } }
@@ -88,12 +88,12 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Serves on a thread of its own until `stop`; at most once.
+    /// Serves on its own thread until `stop`; call it at most once.
     ///
     /// - Parameter onEnd: Called on that thread when the port is closed.
     package func start(onEnd: @escaping @Sendable () -> Void = {}) {
         precondition(!hasStarted.exchange(true, ordering: .relaxed), "started twice")
-        // Keeps the server, whose descriptors the loop uses, until the loop ends.
+        // Retains the server, whose descriptors the loop uses, until the loop ends.
         let thread = Thread { [self] in
             unsafe heliograph_name_thread(name)
             ServerLoop(
@@ -110,7 +110,8 @@ package final class HTTPServer: Sendable {
         thread.start()
     }
 
-    /// Has the loop close every connection and the port; before `start` it then ends at once.
+    /// Makes the loop close all connections and the port; before `start`, the loop then ends at
+    /// once.
     package func stop() {
         _ = eventfd_write(wakeup, 1)
     }

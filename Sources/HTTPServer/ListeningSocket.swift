@@ -2,7 +2,7 @@ import Glibc
 
 /// Opens a server's port.
 enum ListeningSocket {
-    /// - Returns: a socket that listens and does not block, and where it does.
+    /// - Returns: A non-blocking listening socket, and the address on which it listens.
     static func open(_ address: HTTPAddress) throws(HTTPServerError)
         -> (descriptor: Int32, address: HTTPAddress)
     {
@@ -11,7 +11,7 @@ enum ListeningSocket {
         ip4.sin_family = sa_family_t(AF_INET)
         ip4.sin_port = address.port.bigEndian
         if unsafe inet_pton(AF_INET, host, &ip4.sin_addr) == 1 {
-            // SAFETY: a sockaddr_in is passed as the sockaddr that it begins with, with its size.
+            // SAFETY: a sockaddr_in starts with a sockaddr and is passed as one, with its own size.
             return try unsafe withUnsafePointer(to: &ip4) { pointer throws(HTTPServerError) in
                 let size = socklen_t(MemoryLayout<sockaddr_in>.size)
                 return try unsafe listen(AF_INET, UnsafeRawPointer(pointer), size, address)
@@ -23,7 +23,7 @@ enum ListeningSocket {
         guard unsafe inet_pton(AF_INET6, host, &ip6.sin6_addr) == 1 else {
             throw .notAnAddress(address.host)
         }
-        // SAFETY: as above, a sockaddr_in6.
+        // SAFETY: as above, with a sockaddr_in6.
         return try unsafe withUnsafePointer(to: &ip6) { pointer throws(HTTPServerError) in
             let size = socklen_t(MemoryLayout<sockaddr_in6>.size)
             return try unsafe listen(AF_INET6, UnsafeRawPointer(pointer), size, address)
@@ -60,12 +60,12 @@ enum ListeningSocket {
         return (descriptor, HTTPAddress(host: address.host, port: port))
     }
 
-    /// The port that the system chose.
+    /// The port that the kernel chose.
     private static func port(of descriptor: Int32) -> UInt16? {
         var storage = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        // SAFETY: getsockname writes at most `size` bytes; the port is at the same place in both
-        // families.
+        // SAFETY: getsockname writes at most `size` bytes; both address families have the port at
+        // the same offset.
         let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe getsockname(descriptor, $0, &size)

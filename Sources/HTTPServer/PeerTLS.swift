@@ -1,23 +1,23 @@
 import HTTP2IO
 
-/// The server's side of TLS with one peer; it reads and writes nothing itself.
+/// The server side of TLS with one peer; it does no I/O.
 final class PeerTLS {
-    /// The largest plaintext of a record (RFC 8446, 5.1), and what is taken of a socket at once.
+    /// The largest plaintext of a record (RFC 8446, section 5.1), also the size of one socket read.
     static let chunkByteCount = 16_384
 
     private var transport: SecureTransport
-    /// What the peer has sent, decrypted, and nobody took yet.
+    /// Decrypted bytes from the peer that have not been taken yet.
     var received: ArraySlice<UInt8> = []
-    /// What is to be sent to the peer as it stands.
+    /// Ciphertext to send to the peer.
     var outgoing: ArraySlice<UInt8> = []
 
     init(_ context: TLSContext) throws(TLSError) {
         transport = SecureTransport(socket: nil, tls: try TLSSession.server(context))
     }
 
-    /// Takes bytes of the peer.
+    /// Decrypts bytes from the peer.
     ///
-    /// What is to be sent then is there also after an error: it tells the peer why.
+    /// `outgoing` may grow even after an error: the alert tells the peer the reason.
     func receive(_ ciphertext: ArraySlice<UInt8>) throws(TLSError) {
         defer { outgoing += transport.takeOutgoing() }
         transport.receive(Array(ciphertext))
@@ -36,14 +36,14 @@ final class PeerTLS {
         defer { outgoing += transport.takeOutgoing() }
         var queue = ByteQueue(capacity: plaintext.count)
         unsafe queue.append(upTo: plaintext.count) { room in
-            // SAFETY: the room has at least as many bytes.
+            // SAFETY: the room has at least that many bytes.
             unsafe room.copyBytes(from: plaintext)
             return plaintext.count
         }
         try transport.write(&queue, byteCount: plaintext.count)
     }
 
-    /// Says that nothing follows.
+    /// Sends the alert that ends the connection (close_notify).
     func end() {
         transport.writeEnd()
         outgoing += transport.takeOutgoing()

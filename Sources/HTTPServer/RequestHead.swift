@@ -1,18 +1,21 @@
-/// The head of a request (RFC 9112, 2 to 6), checked by the rules that keep two readers of the same
-/// bytes from seeing two different requests (11.2).
+/// The head of a request (RFC 9112, sections 2 to 6).
+///
+/// The checks prevent two readers from seeing two different requests in the same bytes (section
+/// 11.2).
 struct RequestHead: Hashable, Sendable {
     let request: HTTPRequest
-    /// What follows the head; 0 without a body.
+    /// The length of the body after the head; 0 without a body.
     let bodyByteCount: Int
-    /// The peer waits for a word before it sends the body (RFC 9110, 10.1.1).
+    /// The peer waits for `100 Continue` before it sends the body (RFC 9110, section 10.1.1).
     let expectsInvitation: Bool
 
     /// - Parameters:
-    ///   - bytes: Whole lines, the first one not empty.
-    ///   - maxBodyByteCount: 0: no body is admitted.
-    /// - Throws: The first rule that it breaks.
+    ///   - bytes: Whole lines; the first one is not empty.
+    ///   - maxBodyByteCount: 0: no body is allowed.
+    /// - Throws: The first rule that the head breaks.
     init(_ bytes: ArraySlice<UInt8>, maxBodyByteCount: Int) throws(RequestProblem) {
-        // A line may end without its carriage return; a bare one is refused where it is (2.2).
+        // A line may end without a carriage return; a bare one inside a line is rejected (section
+        // 2.2).
         let lines = bytes.split(separator: UInt8(ascii: "\n")).map { line in
             line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         }
@@ -32,9 +35,10 @@ struct RequestHead: Hashable, Sendable {
         expectsInvitation = !line.isOld && Self.list(fields, "expect").contains("100-continue")
     }
 
-    /// A name, a colon right behind it, and a value without control characters (RFC 9112, 5).
+    /// Reads a name, a colon directly after it, and a value without control characters.
     ///
-    /// A line that begins with a blank has no name: continued lines are refused (5.2).
+    /// See RFC 9112, section 5. A line that starts with a blank has no name, so continued lines are
+    /// rejected (section 5.2).
     private static func field(_ line: ArraySlice<UInt8>) throws(RequestProblem) -> HTTPField {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw .malformed }
         let name = line[..<colon]
@@ -46,9 +50,9 @@ struct RequestHead: Hashable, Sendable {
         )
     }
 
-    /// One Host at most, and one that could be (RFC 9112, 3.2); nil without one, or with none in it.
+    /// The value of Host, at most one and valid (RFC 9112, section 3.2); nil if missing or empty.
     ///
-    /// None is not a mistake here: probes written by hand leave it out, and browsers never do.
+    /// A missing Host is accepted: hand-written probes omit it, and browsers never do.
     private static func host(_ fields: [HTTPField]) throws(RequestProblem) -> String? {
         let hosts = fields.filter { $0.name == "host" }
         guard hosts.count <= 1 else { throw .malformed }
@@ -60,7 +64,7 @@ struct RequestHead: Hashable, Sendable {
         return hosts.first.flatMap { $0.value.isEmpty ? nil : $0.value }
     }
 
-    /// How long the body is (RFC 9112, 6.3): what is not certain is refused.
+    /// The length of the body (RFC 9112, section 6.3); an ambiguous one is rejected.
     private static func bodyByteCount(
         _ fields: [HTTPField],
         isOld: Bool,
@@ -74,7 +78,7 @@ struct RequestHead: Hashable, Sendable {
             guard count <= max else { throw .bodyTooLong }
             return count
         }
-        // HTTP/1.0 has no transfer codings (6.1).
+        // HTTP/1.0 has no transfer codings (section 6.1).
         guard lengths.isEmpty, !isOld else { throw .malformed }
         let codings = list(fields, "transfer-encoding")
         guard codings.last == "chunked", codings.count(where: { $0 == "chunked" }) == 1 else {
@@ -84,7 +88,8 @@ struct RequestHead: Hashable, Sendable {
         throw max == 0 ? .bodyTooLong : .lengthRequired
     }
 
-    /// Digits and nothing else (RFC 9110, 8.6); a number that is too large is the largest.
+    /// Reads a number of digits only (RFC 9110, section 8.6); one that is too large becomes
+    /// `Int.max`.
     private static func number(_ text: String) throws(RequestProblem) -> Int {
         var number = 0
         guard !text.isEmpty else { throw .malformed }
@@ -97,7 +102,7 @@ struct RequestHead: Hashable, Sendable {
         return number
     }
 
-    /// The members of a list field, in lower case (RFC 9110, 5.6.1).
+    /// The members of a list field, in lower case (RFC 9110, section 5.6.1).
     private static func list(_ fields: [HTTPField], _ name: String) -> [String] {
         fields.filter { $0.name == name }
             .flatMap { $0.value.utf8.split(separator: UInt8(ascii: ",")) }
@@ -113,16 +118,16 @@ struct RequestHead: Hashable, Sendable {
     }
 }
 
-/// The first line of a request (RFC 9112, 3).
+/// The first line of a request (RFC 9112, section 3).
 private struct RequestLine {
     let method: String
     let path: String
-    /// Nil: the target does not say it.
+    /// nil: the request target has no authority.
     let authority: String?
-    /// HTTP/1.0.
+    /// Whether the version is HTTP/1.0.
     let isOld: Bool
 
-    /// Three words with one blank between two: more of them are read in more than one way.
+    /// Reads three words separated by single blanks; anything else is ambiguous.
     init(_ line: ArraySlice<UInt8>) throws(RequestProblem) {
         let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard words.count == 3, isToken(words[0]),
@@ -138,7 +143,7 @@ private struct RequestLine {
         (authority, path) = try Self.parts(target, method: method)
     }
 
-    /// Of a target in one of its forms (RFC 9112, 3.2).
+    /// Splits a request target in any of its forms (RFC 9112, section 3.2).
     private static func parts(
         _ target: String,
         method: String
@@ -149,7 +154,7 @@ private struct RequestLine {
         let scheme = "http://"
         if target.lowercased().hasPrefix(scheme) {
             let name = rest.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" }
-            // RFC 9110, 4.2.1.
+            // An empty host is invalid (RFC 9110, section 4.2.1).
             guard !name.isEmpty else { throw .malformed }
             authority = String(name)
             rest = target[name.endIndex...]
@@ -159,7 +164,7 @@ private struct RequestLine {
         return (authority, String(rest.prefix { $0 != "?" }))
     }
 
-    /// `HTTP/`, a digit, a dot and a digit (RFC 9112, 2.3).
+    /// `HTTP/`, a digit, a dot and a digit (RFC 9112, section 2.3).
     private static func isVersion(_ word: ArraySlice<UInt8>) -> Bool {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         let numbers = word.dropFirst(5)
@@ -170,7 +175,7 @@ private struct RequestLine {
     }
 }
 
-/// A word of RFC 9110, 5.6.2.
+/// Whether the bytes are a token (RFC 9110, section 5.6.2).
 private func isToken(_ bytes: ArraySlice<UInt8>) -> Bool {
     !bytes.isEmpty
         && bytes.allSatisfy { isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
@@ -185,7 +190,7 @@ private func isAlphanumeric(_ byte: UInt8) -> Bool {
     }
 }
 
-/// No control character but the tab (RFC 9110, 5.5).
+/// Whether the byte is no control character other than tab (RFC 9110, section 5.5).
 private func isFieldOctet(_ byte: UInt8) -> Bool {
     byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
 }

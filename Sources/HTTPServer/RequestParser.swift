@@ -1,16 +1,16 @@
-/// Takes requests off the bytes that a peer sends (RFC 9112); reads and writes nothing itself.
+/// Parses requests from the bytes that a peer sends (RFC 9112); it does no I/O.
 ///
-/// Give it bytes with `append`, at most `capacity` of them, then call `next` until it needs more.
-/// What it returns does not depend on how the bytes were split, except `invitation`. It holds at
-/// most a head, `maxHeadByteCount` + 1 bytes, and a body of the limit.
+/// Pass at most `capacity` bytes to `append`, then call `next` until it needs more. Apart from
+/// `invitation`, the result does not depend on how the bytes were split. The parser holds at most a
+/// head of `maxHeadByteCount` + 1 bytes and one body of the maximum size.
 package struct RequestParser: Hashable, Sendable {
     package enum Step: Hashable, Sendable {
-        /// More bytes must come first.
+        /// More bytes are needed.
         case incomplete
         /// The peer waits for `100 Continue` before it sends the body; call `next` again.
         case invitation
         case request(HTTPRequest)
-        /// To be answered with the problem's status, as the last answer; it stays so.
+        /// The last answer must have the problem's status; every further call returns the same.
         case refusal(RequestProblem)
     }
 
@@ -23,31 +23,32 @@ package struct RequestParser: Hashable, Sendable {
         case refused(RequestProblem)
     }
 
-    /// Longer heads are refused, the empty lines in front included; no scraper, probe or browser
-    /// comes near.
+    /// Longer heads are rejected, including the empty lines before them.
+    ///
+    /// No scraper, probe or browser comes close to this size.
     package static let maxHeadByteCount = 8192
-    /// So much of a body is taken at once.
+    /// The largest part of a body that is taken at once.
     private static let maxChunkByteCount = 65_536
 
     private let maxBodyByteCount: Int
     private var phase = Phase.head
-    /// What nobody took yet.
+    /// Bytes that have not been consumed yet.
     private var buffer: [UInt8] = []
-    /// Of the body that is arriving.
+    /// The body that is arriving.
     private var body: [UInt8] = []
-    /// Empty lines in front of a request, which are skipped (RFC 9112, 2.2).
+    /// Empty lines before a request, which are skipped (RFC 9112, section 2.2).
     private var skippedByteCount = 0
-    /// Where in the buffer the line begins that is not complete yet.
+    /// The offset in the buffer at which the incomplete line starts.
     private var lineStart = 0
-    /// No line ends before this place of the buffer.
+    /// No line ends before this offset in the buffer.
     private var scannedByteCount = 0
 
-    /// - Parameter maxBodyByteCount: 0: requests with a body are refused.
+    /// - Parameter maxBodyByteCount: 0: requests with a body are rejected.
     package init(maxBodyByteCount: Int) {
         self.maxBodyByteCount = maxBodyByteCount
     }
 
-    /// How many bytes it takes now; at least 1 after `incomplete`.
+    /// How many bytes it accepts now; at least 1 after `incomplete`.
     package var capacity: Int {
         switch phase {
         case .head: max(0, Self.maxHeadByteCount + 1 - skippedByteCount - buffer.count)
@@ -57,7 +58,7 @@ package struct RequestParser: Hashable, Sendable {
         }
     }
 
-    /// Nothing of a request has come, but perhaps empty lines and half of one.
+    /// Whether no part of a request has arrived, apart from empty lines and half of one.
     package var isIdle: Bool {
         phase == .head && (buffer.isEmpty || buffer == [UInt8(ascii: "\r")])
     }
@@ -98,7 +99,7 @@ package struct RequestParser: Hashable, Sendable {
         return .request(request)
     }
 
-    /// - Returns: nil when more must come first.
+    /// - Returns: nil if more bytes are needed.
     private mutating func takeHead() throws(RequestProblem) -> RequestHead? {
         guard let end = endOfHead() else {
             let byteCount = skippedByteCount + buffer.count
@@ -114,7 +115,7 @@ package struct RequestParser: Hashable, Sendable {
         return head
     }
 
-    /// One past the empty line; looks at each byte once, however slowly they come.
+    /// The offset after the empty line; scans each byte once, however slowly they arrive.
     private mutating func endOfHead() -> Int? {
         var headStart = 0
         var end: Int?

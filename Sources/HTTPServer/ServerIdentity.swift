@@ -1,13 +1,13 @@
 import HTTP2IO
 package import Vocabulary
 
-/// The server's certificate and its key.
+/// The server's certificate and private key.
 package final class ServerIdentity: Sendable {
-    /// Why files are unusable.
+    /// Why the files are unusable.
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The key's file is to blame, not the certificate's.
+        /// Whether the fault is in the key's file, not in the certificate's.
         package let isOfKey: Bool
-        /// Completes a sentence about the file.
+        /// Completes a sentence whose subject is the file.
         package let description: String
     }
 
@@ -15,12 +15,12 @@ package final class ServerIdentity: Sendable {
     /// When the certificate expires.
     package let notAfter: Timestamp
 
-    /// Reads the certificate and its key.
+    /// Reads the certificate and its private key.
     ///
     /// - Parameters:
-    ///   - certificate: PEM, with the certificates of its issuers; it may hold the key.
+    ///   - certificate: PEM, with the issuers' certificates; may also contain the key.
     ///   - privateKey: PEM; nil: the key is in `certificate`.
-    /// - Throws: What is wrong, and with which of the two.
+    /// - Throws: The problem, and which of the two files has it.
     package init(certificate: [UInt8], privateKey: [UInt8]?) throws(Problem) {
         let identity: TLSIdentity
         do throws(KeyFileError) {

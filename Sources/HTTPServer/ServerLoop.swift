@@ -3,29 +3,30 @@ import Glibc
 
 /// The server's loop: one thread that waits for all peers at once.
 ///
-/// It never ends by itself, whatever peers do and however few descriptors there are, and no peer
-/// can keep it from the others: it waits for none of them, and each has its time and no more. When
-/// all places are taken, who came first goes: a probe is answered long before it is the oldest.
+/// It never ends by itself, whatever peers do and however few descriptors are free. No peer can
+/// block the others: the loop never waits for a single peer, and each has a time limit. When the
+/// maximum number of connections is reached, the oldest is closed; a probe is answered long before
+/// it is the oldest.
 struct ServerLoop: ~Copyable {
     private let answer: HTTPServer.Answer
     private let limits: HTTPServer.Limits
     private let identity: @Sendable () -> ServerIdentity?
     private let listener: Int32
-    /// Becomes readable when the loop is to end.
+    /// Becomes readable when the loop must end.
     private let stop: Int32
     private let onTrouble: @Sendable (String) -> Void
     private var connections: [HTTPConnection] = []
-    /// Kept open to be released: with no descriptor left, one peer can still be answered.
+    /// A descriptor held in reserve: closing it frees one to answer a peer when none is left.
     private var spare: Int32 = -1
     private var reportedAt: ContinuousClock.Instant?
-    /// No peer is let in before; nil: at once.
+    /// No peer is accepted before this time; nil: accept at once.
     private var acceptsFrom: ContinuousClock.Instant?
 
     private static let pause = Duration.milliseconds(100)
-    /// Trouble that lasts is reported once in this time.
+    /// Trouble that lasts is reported once per interval.
     private static let reportInterval = Duration.seconds(60)
 
-    /// Takes `listener` over, which does not block.
+    /// Takes ownership of `listener`, which must be non-blocking.
     init(
         answer: @escaping HTTPServer.Answer,
         limits: HTTPServer.Limits,
@@ -97,26 +98,26 @@ struct ServerLoop: ~Copyable {
             milliseconds = 0
         } else if let deadline {
             let left = (deadline - now).components
-            // Rounded up, or the loop would spin through the last millisecond.
+            // Rounded up, or the loop would spin during the last millisecond.
             milliseconds = Int32(
                 clamping: left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1
             )
         }
-        // SAFETY: poll writes the answers into the array that it gets.
+        // SAFETY: poll writes its results into the array it is given.
         let count = unsafe descriptors.withUnsafeMutableBufferPointer { buffer in
             unsafe poll(buffer.baseAddress, nfds_t(buffer.count), milliseconds)
         }
-        // An interrupted wait has answered nothing.
+        // An interrupted wait has no results.
         guard count < 0 else { return }
         for index in descriptors.indices { descriptors[index].revents = 0 }
     }
 
     // MARK: Peers
 
-    /// Lets in who waits.
+    /// Accepts the waiting peers.
     private mutating func accept(now: ContinuousClock.Instant) {
         acceptsFrom = nil
-        // A bound, so that who is in is served between two crowds.
+        // Bounded, so that connected peers are served between two bursts.
         for _ in 0..<max(1, limits.maxConnections) {
             let descriptor = Glibc.accept(listener, nil, nil)
             guard descriptor < 0 else {
@@ -149,8 +150,8 @@ struct ServerLoop: ~Copyable {
     private static func setOptions(of descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        // An answer behind `100 Continue`, or behind another one, does not wait for the peer's
-        // kernel.
+        // TCP_NODELAY: without it, an answer sent after `100 Continue` or another answer would wait
+        // for the peer's acknowledgement.
         var one: Int32 = 1
         unsafe setsockopt(
             descriptor,
@@ -167,7 +168,7 @@ struct ServerLoop: ~Copyable {
         onTrouble(text(of: code))
     }
 
-    /// Frees a descriptor, but not that of a peer who has only just come.
+    /// Frees a descriptor, but never that of a peer that was accepted in this turn.
     private mutating func makeRoom(now: ContinuousClock.Instant) -> Bool {
         if spare >= 0 {
             close(spare)
@@ -179,7 +180,7 @@ struct ServerLoop: ~Copyable {
         return true
     }
 
-    /// Ends the connection whose peer has had the most time.
+    /// Closes the connection whose current exchange began first.
     private mutating func evict() {
         let oldest = connections.indices.min {
             connections[$0].startedAt < connections[$1].startedAt

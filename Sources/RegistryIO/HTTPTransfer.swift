@@ -1,36 +1,36 @@
 import CCurl
 
-/// An answer of any status.
+/// An answer with any status.
 struct HTTPAnswer: Hashable, Sendable {
     var status: Int
     var body: [UInt8]
 }
 
-/// One connection after the other to a server, by libcurl; used by one thread.
+/// Transfers over libcurl, one at a time; used by one thread.
 ///
-/// A transfer blocks; its connection is kept for the next one.
+/// A transfer blocks. Its connection is kept for the next one.
 @safe struct HTTPTransfer: ~Copyable {
-    /// How a request shows that it may ask.
+    /// The credentials of a request.
     enum Authorization: Sendable {
         case basic(user: String, password: String)
         case bearer(String)
     }
 
     struct Options: Sendable {
-        /// Of a whole transfer, the connection included.
+        /// The limit for a whole transfer, including the connection.
         var timeout: Duration
-        /// PEM; nil: the system's roots.
+        /// PEM; nil: the system's root certificates.
         var caFile: String?
         var authorization: Authorization?
     }
 
-    /// The most that an answer may have.
+    /// The longest answer that is accepted.
     static let maxByteCount = 4 << 20
 
-    // SAFETY: made in `init`, freed in `deinit` alone, and never given out.
+    // SAFETY: made in `init`, freed only in `deinit`, and never passed out.
     private let handle: UnsafeMutableRawPointer
 
-    /// curl_global_init must not run twice at once: a static is made once.
+    /// The result of curl_global_init, which must not run concurrently: a static runs it once.
     private static let initialized = hg_curl_global_init()
 
     init() throws(RegistryError) {
@@ -44,10 +44,10 @@ struct HTTPAnswer: Hashable, Sendable {
     /// Sends a GET and waits for the answer; redirects are not followed.
     ///
     /// - Parameters:
-    ///   - url: `http` or `https`.
-    ///   - options: How to ask.
-    /// - Throws: `RegistryError.unreachable` when there is no answer, `tooLarge` for its length.
-    /// - Returns: The answer, whatever its status is.
+    ///   - url: An `http` or `https` URL.
+    ///   - options: Timeout, trust and credentials.
+    /// - Throws: `RegistryError.unreachable` without an answer, `tooLarge` if it is too long.
+    /// - Returns: The answer, whatever its status.
     borrowing func get(_ url: String, _ options: Options) throws(RegistryError) -> HTTPAnswer {
         let handle = unsafe handle
         unsafe curl_easy_reset(handle)
@@ -56,9 +56,9 @@ struct HTTPAnswer: Hashable, Sendable {
             hg_curl_set_text(handle, CURLOPT_URL, url),
             hg_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https"),
             hg_curl_set_headers(handle, headers.first),
-            // Without it the environment would choose who sees the credentials: `http_proxy`.
+            // Without this, the variable `http_proxy` would decide who sees the credentials.
             hg_curl_set_text(handle, CURLOPT_PROXY, ""),
-            // Without it a timeout of a look-up would come as a signal.
+            // Without this, a DNS timeout would raise a signal.
             hg_curl_set_long(handle, CURLOPT_NOSIGNAL, 1),
             hg_curl_set_long(handle, CURLOPT_TIMEOUT_MS, options.timeout.wholeMilliseconds),
             hg_curl_set_long(handle, CURLOPT_MAXFILESIZE, Self.maxByteCount),
@@ -68,7 +68,7 @@ struct HTTPAnswer: Hashable, Sendable {
         }
         unsafe codes += Self.authorize(handle, options.authorization)
         let body = Body(limit: Self.maxByteCount)
-        // SAFETY: `body` outlives the transfer: it is read below.
+        // SAFETY: `body` outlives the transfer; it is read below.
         let context = unsafe Unmanaged.passUnretained(body).toOpaque()
         unsafe codes.append(hg_curl_set_receiver(handle, receiveBytes, context))
         if let code = codes.first(where: { $0 != CURLE_OK }) { throw Self.error(code) }
@@ -103,12 +103,12 @@ struct HTTPAnswer: Hashable, Sendable {
     }
 
     private static func error(_ code: CURLcode) -> RegistryError {
-        // SAFETY: curl_easy_strerror returns static texts.
+        // SAFETY: curl_easy_strerror returns static strings.
         unsafe .unreachable(String(cString: curl_easy_strerror(code)))
     }
 }
 
-/// What a transfer has received.
+/// The bytes that a transfer has received.
 private final class Body {
     private(set) var bytes: [UInt8] = []
     private(set) var isTooLarge = false
@@ -118,7 +118,7 @@ private final class Body {
         self.limit = limit
     }
 
-    /// - Returns: false when it would be too much.
+    /// - Returns: false if the body would exceed the limit.
     func append(_ chunk: UnsafeRawBufferPointer) -> Bool {
         isTooLarge = bytes.count + chunk.count > limit
         if !isTooLarge { unsafe bytes.append(contentsOf: chunk) }
@@ -126,7 +126,7 @@ private final class Body {
     }
 }
 
-/// CURLOPT_WRITEFUNCTION(3): any count but the given one ends the transfer.
+/// The callback of CURLOPT_WRITEFUNCTION(3): a count other than the given one ends the transfer.
 @c private func receiveBytes(
     bytes: UnsafeMutablePointer<CChar>?,
     size: Int,
@@ -142,7 +142,7 @@ private final class Body {
 
 /// The header lines of a request.
 @safe private final class HeaderList {
-    // SAFETY: made in `init`, freed in `deinit` alone.
+    // SAFETY: made in `init`, freed only in `deinit`.
     let first: UnsafeMutablePointer<curl_slist>?
 
     init(_ line: String) {

@@ -1,10 +1,10 @@
 import JSON
 
-/// A schema as the registry has it, with everything that it refers to.
+/// A schema from the registry, together with all schemas that it refers to.
 package struct RegisteredText: Hashable, Sendable {
     /// The schema itself.
     package var text: [UInt8]
-    /// What it refers to, directly or not, by the names that the references give.
+    /// The schemas that it refers to, directly or indirectly, by the names in the references.
     package var references: [String: [UInt8]]
 
     package init(text: [UInt8], references: [String: [UInt8]] = [:]) {
@@ -15,17 +15,19 @@ package struct RegisteredText: Hashable, Sendable {
     package var byteCount: Int { references.values.reduce(text.count) { $0 + $1.count } }
 }
 
-/// What the registry says of a schema.
+/// The registry's answer for a schema.
 package enum RegistryVerdict: Hashable, Sendable {
     case found(RegisteredText)
-    /// There is no such schema.
+    /// The registry has no such schema.
     case unknown
-    /// The schema is not one that can be used, with the cause.
+    /// The schema cannot be used; with the cause.
     case unusable(String)
 }
 
-/// One schema in one answer ("Schema Registry API Reference", `GET /schemas/ids/{int: id}` and
-/// `GET /subjects/(string: subject)/versions/(versionId: version)`).
+/// One schema in one answer.
+///
+/// See "Schema Registry API Reference", `GET /schemas/ids/{int: id}` and `GET /subjects/(string:
+/// subject)/versions/(versionId: version)`.
 package struct RegistryAnswer: Hashable, Sendable {
     package struct Reference: Hashable, Sendable {
         package var name: String
@@ -39,12 +41,12 @@ package struct RegistryAnswer: Hashable, Sendable {
         }
     }
 
-    /// In upper case; absent means Avro.
+    /// In upper case; `AVRO` if the answer does not give it.
     package let type: String
     package let text: [UInt8]
     package let references: [Reference]
 
-    /// Reads the body of a 200; nil when it is none that a registry gives.
+    /// Reads the body of a 200; nil if it is not a registry's answer.
     package init?(_ body: [UInt8]) {
         let limits = JSONLimits(maxByteCount: HTTPTransfer.maxByteCount)
         guard let value = try? JSONValue.parse(body, limits: limits),
@@ -62,9 +64,9 @@ package struct RegistryAnswer: Hashable, Sendable {
         self.references = references
     }
 
-    /// What a registry's answer to a request for a schema says.
+    /// Interprets a registry's answer to a request for a schema.
     ///
-    /// - Returns: nil: there is no such schema.
+    /// - Returns: nil: the registry has no such schema.
     package static func read(
         status: Int,
         _ body: [UInt8]
@@ -94,13 +96,13 @@ package struct RegistryAnswer: Hashable, Sendable {
         }
     }
 
-    /// Whether a server says with a status that it cannot do its work (RFC 9110, 15.6).
+    /// Whether the status reports a failure of the server (RFC 9110, section 15.6).
     static func isFailure(status: Int) -> Bool { status >= 500 }
 
-    /// Whether the body of a 404 says that a schema, subject or version is missing.
+    /// Whether the body of a 404 says that a schema, subject or version does not exist.
     ///
-    /// Error codes 40400 to 40499; a proxy's 404, or that of a path that this registry does not
-    /// have, says nothing about the schema.
+    /// The error codes are 40400 to 40499. A 404 from a proxy, or for a path that this registry
+    /// does not have, says nothing about the schema.
     package static func saysMissing(_ body: [UInt8]) -> Bool {
         guard let code = (try? JSONValue.parse(body))?["error_code"]?.integer else { return false }
         return (40400...40499).contains(code)

@@ -2,16 +2,16 @@ package import Vocabulary
 
 /// How to reach a Schema Registry.
 package struct RegistryAccess: Sendable {
-    /// Base addresses without a slash at their end; asked in turn until one answers.
+    /// Base URLs without a trailing slash; tried in turn until one answers.
     package var urls: [String]
-    /// Of one request.
+    /// The limit for one request.
     package var timeout: Duration
-    /// PEM; nil: the system's roots.
+    /// PEM; nil: the system's root certificates.
     package var caFile: String?
     package var username: String?
-    /// Reads the password; asked before each schema, so that a rotated one is taken.
+    /// Reads the password; called before each schema, so that a rotated password takes effect.
     package var password: (@Sendable () throws -> String)?
-    /// Reads the bearer token; likewise.
+    /// Reads the bearer token; called like `password`.
     package var bearerToken: (@Sendable () throws -> String)?
 
     package init(urls: [String], timeout: Duration) {
@@ -20,17 +20,17 @@ package struct RegistryAccess: Sendable {
     }
 }
 
-/// Asks a Schema Registry for schemas; every call blocks, so it has a thread of its own.
+/// Fetches schemas from a Schema Registry; every call blocks, so it has its own thread.
 package struct RegistryClient: ~Copyable {
     private let access: RegistryAccess
     private let transfer: HTTPTransfer
 
-    /// Bounds what one schema can make us fetch.
+    /// The most references that one schema may make the client fetch.
     private static let maxReferences = 64
-    /// Of a schema with all that it refers to.
+    /// The largest size of a schema together with all that it refers to.
     private static let maxByteCount = HTTPTransfer.maxByteCount
 
-    /// Makes a client; connects to nothing yet.
+    /// Makes a client without connecting.
     package init(_ access: RegistryAccess) throws(RegistryError) {
         self.access = access
         transfer = try HTTPTransfer()
@@ -38,9 +38,9 @@ package struct RegistryClient: ~Copyable {
 
     /// Fetches a schema and everything that it refers to.
     ///
-    /// - Parameter reference: What a record named.
-    /// - Throws: `RegistryError` when the registry did not say; it may later.
-    /// - Returns: What the registry says of it.
+    /// - Parameter reference: The reference in the record.
+    /// - Throws: `RegistryError` if the registry did not answer the question; it may do so later.
+    /// - Returns: The registry's answer.
     package borrowing func fetch(
         _ reference: SchemaReference
     ) throws(RegistryError) -> RegistryVerdict {
@@ -54,10 +54,10 @@ package struct RegistryClient: ~Copyable {
         }
     }
 
-    /// Asks one of the registries for a schema that there hardly is, as records would have it asked.
+    /// Checks one registry by asking for a schema ID that hardly exists, as a record would.
     ///
-    /// - Parameter url: One of the addresses.
-    /// - Throws: `RegistryError` when it is not there, or does not take the credentials.
+    /// - Parameter url: One of the base URLs.
+    /// - Throws: `RegistryError` if the registry is unreachable or rejects the credentials.
     package borrowing func knock(at url: String) throws(RegistryError) {
         let answer = try transfer.get("\(url)/schemas/ids/\(Int32.max)", try options())
         _ = try RegistryAnswer.read(status: answer.status, answer.body)
@@ -110,10 +110,11 @@ package struct RegistryClient: ~Copyable {
         return options
     }
 
-    /// The answer of the first registry that gives one; nil: there is no such thing.
+    /// Returns the answer of the first registry that gives one; nil: no such schema exists.
     ///
-    /// A registry that refuses goes before one that does not answer: of two addresses one may be
-    /// dead for long, and this schema does not show it.
+    /// If all fail, the error of a registry that answered counts more than that of one that did
+    /// not: one of two addresses may be down for a long time, and that says nothing about this
+    /// schema.
     private borrowing func get(
         _ path: String,
         _ options: HTTPTransfer.Options
@@ -131,7 +132,7 @@ package struct RegistryClient: ~Copyable {
         throw .failed(failure.description)
     }
 
-    /// Whether a registry answers to what no record asks for, if only that it takes no such request.
+    /// Whether any registry answers a request that no record causes, even with a client error.
     private borrowing func isThere(_ options: HTTPTransfer.Options) -> Bool {
         for url in access.urls {
             let answer = try? transfer.get("\(url)/schemas/types", options)
@@ -140,7 +141,7 @@ package struct RegistryClient: ~Copyable {
         return false
     }
 
-    /// A segment of a path: all but RFC 3986's unreserved characters (2.3) as `%XX`.
+    /// Percent-encodes a path segment: all but the unreserved characters (RFC 3986, section 2.3).
     static func escaped(_ segment: String) -> String {
         var text = ""
         for byte in segment.utf8 {

@@ -1,12 +1,12 @@
 /// Why the Schema Registry did not answer a request.
 package enum RegistryError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// It answers nobody, whatever it is asked: no connection, no answer in time, or a failure.
+    /// No request succeeds: no connection, no answer in time, or a server failure.
     case unreachable(String)
-    /// It answered, but neither with this schema nor that there is none; others it may give.
+    /// It answered, but neither with the schema nor that there is none; other schemas may work.
     case refused(status: Int, String)
-    /// It stumbles over this schema, and answers otherwise.
+    /// It fails for this schema, but answers other requests.
     case failed(String)
-    /// The answer is longer than any that is taken.
+    /// The answer is longer than the limit.
     case tooLarge
     /// A file that holds a secret could not be read.
     case noSecret(String)
@@ -21,9 +21,9 @@ package enum RegistryError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether no other schema could be had now either.
+    /// Whether requests for any other schema would fail now as well.
     ///
-    /// What a producer writes decides which schema is requested, and must not decide this.
+    /// Producers choose which schema is requested, so a single schema must not decide this.
     package var concernsAll: Bool {
         switch self {
         case .unreachable, .noSecret: true

@@ -4,13 +4,14 @@ package import Vocabulary
 
 /// A Kafka cluster inside this process: librdkafka's mock cluster.
 ///
-/// For demonstrations and tests. It keeps about 5 MB per partition and nothing over a restart; a
-/// group's first join takes 3 s, later rebalances `session.timeout.ms` less 1 s (both fixed in
-/// 2.0.2), so members should set `session.timeout.ms=2000` and `fetch.wait.max.ms=10`.
+/// It is meant for demonstrations and tests. It keeps about 5 MB per partition, and nothing
+/// survives a restart. A group's first join takes 3 s, later rebalances `session.timeout.ms` minus
+/// 1 s (both fixed in 2.0.2), so members should set `session.timeout.ms=2000` and
+/// `fetch.wait.max.ms=10`.
 ///
 /// Safe to share: each function of `rdkafka_mock.h` locks or runs on the cluster's own thread.
 @safe package final class EmbeddedKafka: @unchecked Sendable {
-    /// The requests of the Kafka protocol that can be made to fail (KIP "API keys").
+    /// The requests of the Kafka protocol that can be made to fail, by their API keys.
     package enum Request: Int16, Sendable, CaseIterable {
         case produce = 0
         case fetch = 1
@@ -32,12 +33,12 @@ package import Vocabulary
     private let client: OpaquePointer
     private let cluster: OpaquePointer
     package let brokerCount: Int
-    /// `host:port` of every broker, separated by commas.
+    /// The `host:port` of every broker, separated by commas.
     package let bootstrapServers: String
 
-    /// Opens the brokers' ports on the loopback interface; each gets a free one.
+    /// Opens the brokers' ports on the loopback interface; the kernel chooses free ones.
     package init(brokers brokerCount: Int = 1) throws(KafkaError) {
-        // The handle that carries the cluster talks to no broker and must not log about it.
+        // The handle that hosts the cluster connects to no broker, and must not log about that.
         let client = unsafe try KafkaConfiguration.makeHandleWithoutBrokers()
         guard let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(brokerCount)) else {
             unsafe rd_kafka_destroy(client)
@@ -57,7 +58,9 @@ package import Vocabulary
         unsafe rd_kafka_destroy(client)
     }
 
-    /// A topic that nobody creates comes into being with four partitions when a client asks for it.
+    /// Creates a topic.
+    ///
+    /// A topic that was not created gets four partitions when a client first requests it.
     package func createTopic(_ topic: KafkaTopic, partitions: Int) throws(KafkaError) {
         let code = unsafe rd_kafka_mock_topic_create(
             cluster,
@@ -70,7 +73,7 @@ package import Vocabulary
         }
     }
 
-    /// The next requests of that kind fail with these errors, in order.
+    /// Makes the next requests of this kind fail with these errors, in order.
     ///
     /// `KafkaError.Code.transport` closes the connection instead.
     package func failNext(_ request: Request, with codes: [KafkaError.Code]) {
@@ -83,7 +86,7 @@ package import Vocabulary
         )
     }
 
-    /// The next `count` requests of that kind that reach the broker fail; brokers are numbered from 1.
+    /// Makes the next `count` requests of this kind to a broker fail; brokers are numbered from 1.
     package func failNext(
         _ count: Int,
         _ request: Request,
@@ -102,24 +105,24 @@ package import Vocabulary
 
     /// Makes a broker the group's coordinator.
     ///
-    /// The cluster continues answering for the group at every broker: `failNext` makes one refuse.
+    /// Every broker of the cluster still answers for the group; use `failNext` to make one refuse.
     package func moveCoordinator(of group: String, toBroker broker: Int) {
         unsafe rd_kafka_mock_coordinator_set(cluster, "group", group, Int32(broker))
     }
 
-    /// Metadata, produce and fetch answers name this error for the topic; nil heals it.
+    /// Makes metadata, produce and fetch responses report this error for the topic; nil: no error.
     package func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
         let error = code?.libraryCode ?? RD_KAFKA_RESP_ERR_NO_ERROR
         unsafe rd_kafka_mock_topic_set_error(cluster, topic.name, error)
     }
 
-    /// Every answer of the broker comes so much later; brokers are numbered from 1.
+    /// Delays every response of the broker by this time; brokers are numbered from 1.
     package func setDelay(_ delay: Duration, ofBroker broker: Int) {
         let milliseconds = Int32(clamping: delay.milliseconds)
         unsafe rd_kafka_mock_broker_set_rtt(cluster, Int32(broker), milliseconds)
     }
 
-    /// Brokers are numbered from 1.
+    /// Takes a broker down or brings it up again; brokers are numbered from 1.
     package func setBroker(_ broker: Int, isUp: Bool) {
         if isUp {
             unsafe rd_kafka_mock_broker_set_up(cluster, Int32(broker))

@@ -1,12 +1,12 @@
 package import Vocabulary
 
-/// Keeps faults that repeat from filling the log: the first few lines of a kind are written, the
-/// others are counted and summarized once a window.
+/// Keeps repeated faults from filling the log.
 ///
-/// As long as a kind repeats, its lines are only counted; after a quiet window it is forgotten, and
-/// the next one is reported in full again. Pure: the caller brings the time.
+/// The first few lines of a kind are written; the others are counted, and summarized once per
+/// window. While a kind repeats, its lines are only counted. After a quiet window the kind is
+/// forgotten, and its next line is written in full again. Pure: the caller passes the time.
 package struct LineDigest<Line: Sendable>: Sendable {
-    /// What makes two lines the same: the fixed sentence, and what it is about.
+    /// What makes two lines the same: the fixed message, and its subjects.
     package struct Kind: Hashable, Sendable {
         package var message: String
         package var subjects: [String]
@@ -17,17 +17,17 @@ package struct LineDigest<Line: Sendable>: Sendable {
         }
     }
 
-    /// "`count` more of the same in the last `duration`"; `last` is the latest.
+    /// "`count` more of the same in the last `duration`"; `last` is the latest line.
     package struct Summary: Sendable {
         package let last: Line
         package let count: Int
         package let duration: Duration
-        /// The lines are of many kinds, more than are distinguished.
+        /// Whether the lines are of several kinds, those beyond `maxKinds`.
         package let isMixed: Bool
     }
 
     fileprivate struct Entry: Sendable {
-        /// Arrival, for an order that is not that of hashes.
+        /// The order of arrival, because a dictionary has no stable order.
         var number: Int
         var windowBegan: Instant
         var told = 0
@@ -39,17 +39,17 @@ package struct LineDigest<Line: Sendable>: Sendable {
     private let burst: Int
     private let maxKinds: Int
     private var entries: [Kind: Entry] = [:]
-    /// What came when there were too many kinds.
+    /// The lines of kinds beyond `maxKinds`.
     private var rest: Entry
     private var arrivals = 0
     private var nextLook: Instant?
 
-    /// An empty digest.
+    /// Makes an empty digest.
     ///
     /// - Parameters:
     ///   - window: How long lines are counted before a summary.
-    ///   - burst: Lines of a kind that are written before the others are counted.
-    ///   - maxKinds: Kinds that are distinguished; those beyond are counted together.
+    ///   - burst: How many lines of a kind are written before the others are counted.
+    ///   - maxKinds: How many kinds are distinguished; further ones are counted together.
     package init(
         window: Duration = .seconds(60),
         burst: Int = 3,
@@ -61,9 +61,9 @@ package struct LineDigest<Line: Sendable>: Sendable {
         rest = Entry(number: .max, windowBegan: Instant(nanoseconds: 0))
     }
 
-    /// Takes a line.
+    /// Adds a line.
     ///
-    /// - Returns: Whether to write it; otherwise it is counted.
+    /// - Returns: Whether to write the line; otherwise it was counted.
     package mutating func admits(_ line: Line, of kind: Kind, now: Instant) -> Bool {
         nextLook = nextLook ?? now + window
         guard var entry = entries[kind] else {
@@ -87,9 +87,9 @@ package struct LineDigest<Line: Sendable>: Sendable {
         return false
     }
 
-    /// Takes the summaries of windows that are over, in the order in which the kinds began.
+    /// Takes the summaries of the windows that are over, in the order in which the kinds arrived.
     ///
-    /// Cheap while none can be.
+    /// Cheap if no window can be over yet.
     package mutating func takeSummaries(now: Instant) -> [Summary] {
         guard let nextLook, nextLook <= now else { return [] }
         return take(
@@ -98,7 +98,7 @@ package struct LineDigest<Line: Sendable>: Sendable {
         )
     }
 
-    /// Takes what was counted, whatever the time: the log ends.
+    /// Takes the summaries of all counted lines regardless of the time, when the log ends.
     package mutating func takeAll(now: Instant) -> [Summary] {
         take(windowsBegunUntil: now, now)
     }
@@ -108,7 +108,7 @@ package struct LineDigest<Line: Sendable>: Sendable {
         for kind in entries.filter({ $0.value.windowBegan <= limit }).keys {
             guard let entry = entries.removeValue(forKey: kind), entry.untold > 0 else { continue }
             over.append(entry)
-            // From now on it is counted only, until it is quiet for a window.
+            // From now on, lines of this kind are only counted, until a window passes without any.
             entries[kind] = Entry(number: entry.number, windowBegan: now, told: burst)
         }
         over.sort { $0.number < $1.number }

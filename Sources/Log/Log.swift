@@ -1,10 +1,9 @@
 import Foundation
 
-/// The log as a part of the service uses it: a minimum level, the sink, and facts that every line
-/// has.
+/// The log as a part of the service uses it: minimum level, sink, and the facts of every line.
 ///
-/// Cheap to copy, so each part keeps its own. A message is a fixed sentence; what varies is in the
-/// facts. A line below the minimum level builds neither.
+/// It is cheap to copy, so each part keeps its own. A message is a fixed sentence; the variable
+/// parts are facts. For a line below the minimum level, neither is built.
 package struct Log: Sendable {
     private let minimum: LogLevel
     private let sink: LogSink
@@ -16,27 +15,27 @@ package struct Log: Sendable {
         self.sink = sink
     }
 
-    /// The same log; each of its lines has these facts, too.
+    /// Returns the same log with further facts in each line.
     ///
-    /// Where a key is given twice, the later fact wins: these win over those that the log has
-    /// already, and a line's own win over both.
+    /// For a key given more than once, the later fact wins: these facts override those that the log
+    /// already has, and a line's own facts override both.
     package func with(_ facts: LogFacts) -> Log {
         var log = self
         log.facts = facts.completed(by: self.facts)
         return log
     }
 
-    /// The same log, whose lines are all written, also those that repeat.
+    /// The same log, but every line is written, even if it repeats.
     ///
-    /// For changes of state that no peer causes and that all matter: a second one that looks like
-    /// the first must not be logged a minute late.
+    /// Use it for changes of state that peers cannot cause and that all matter: a second change
+    /// that looks like the first must not be logged a minute late.
     package var everyLine: Log {
         var log = self
         log.isAlwaysWritten = true
         return log
     }
 
-    /// Whether lines of the level are written; for work that precedes the line.
+    /// Whether lines of this level are written; use it to skip the work of preparing a line.
     package func isEnabled(_ level: LogLevel) -> Bool { minimum <= level }
 
     package func log(
@@ -107,9 +106,9 @@ extension Log {
     }
 }
 
-/// How severe a log line is, from the least severe to the most.
+/// The severity of a log line, from least to most severe.
 ///
-/// The raw values are the words of `log.level` and of the lines themselves.
+/// The raw values are those of `log.level` and of the lines themselves.
 package enum LogLevel: String, Hashable, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 }

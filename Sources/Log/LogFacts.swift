@@ -2,12 +2,12 @@ package import Telemetry
 
 /// The keys and values of a log line; the keys are a closed list.
 ///
-/// A line has a dozen at most, so they are an array with linear search: no key is hashed.
+/// A line has at most a dozen, so they are an array with linear search, without hashing.
 package struct LogFacts: Sendable {
-    /// No key twice, in no particular order.
+    /// Each key at most once, in no particular order.
     private var pairs: [(key: LogKey, text: String)] = []
 
-    /// Nil where there is no such fact; setting nil removes it.
+    /// nil if there is no such fact; setting nil removes it.
     package subscript(key: LogKey) -> String? {
         get { pairs.first { $0.key == key }?.text }
         set {
@@ -21,7 +21,7 @@ package struct LogFacts: Sendable {
         }
     }
 
-    /// These facts and `others`; where both have a key, these win.
+    /// Returns these facts plus `others`; for keys in both, these win.
     func completed(by others: LogFacts) -> LogFacts {
         guard !pairs.isEmpty else { return others }
         guard !others.pairs.isEmpty else { return self }
@@ -30,16 +30,17 @@ package struct LogFacts: Sendable {
         return all
     }
 
-    /// By the keys' names, the order in which a line shows them.
+    /// Sorted by key, the order in which a line shows them.
     var sortedByName: [(name: String, text: String)] {
         pairs.map { (name: $0.key.rawValue, text: $0.text) }.sorted { $0.name < $1.name }
     }
 }
 
 extension LogFacts: ExpressibleByDictionaryLiteral {
-    /// A nil leaves its key out, as in `[.reason: outcome.reason?.text]`.
+    /// Makes facts from a literal; a nil value omits its key, as in `[.reason:
+    /// outcome.reason?.text]`.
     ///
-    /// - Precondition: No key is given twice, as in a dictionary's literal.
+    /// - Precondition: Each key is given once, as in a dictionary literal.
     package init(dictionaryLiteral elements: (LogKey, String?)...) {
         pairs.reserveCapacity(elements.count)
         for (index, (key, text)) in elements.enumerated() {

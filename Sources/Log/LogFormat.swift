@@ -1,4 +1,4 @@
-/// How log lines are written; the raw values are the words of `log.format`.
+/// The format of log lines; the raw values are those of `log.format`.
 package enum LogFormat: String, Hashable, Sendable, CaseIterable {
     case json, text
 }

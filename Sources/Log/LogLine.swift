@@ -3,17 +3,17 @@ import JSON
 import Telemetry
 import Vocabulary
 
-/// A line of the log before it is written.
+/// A log line before it is written.
 package struct LogLine: Sendable {
     var time: Date
     var level: LogLevel
     /// A fixed sentence.
     var message: String
     var facts: LogFacts
-    /// Written though it repeats: there cannot be many of its kind.
+    /// Whether the line is written even if it repeats: there cannot be many of its kind.
     var isAlwaysWritten = false
 
-    /// Much of what is logged is the peers' text, such as an event's ID.
+    /// The longest fact written; many facts are text from peers, such as an event ID.
     private static let maxFactByteCount = 1024
 
     package init(time: Date, level: LogLevel, message: String, facts: LogFacts = [:]) {
@@ -28,7 +28,7 @@ package struct LogLine: Sendable {
     /// RFC 3339 in UTC, with milliseconds.
     private static let timeFormat = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-    /// `{"time":…,"level":…,"message":…}`, then the facts by name.
+    /// `{"time":…,"level":…,"message":…}`, followed by the facts in order of their names.
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -46,7 +46,7 @@ package struct LogLine: Sendable {
         return writer.bytes
     }
 
-    /// Time, level, message, then `name=text`; text with a space or a sign is in quotes.
+    /// Time, level, message, then `name=text`; text that is not plain is quoted.
     package var text: String {
         let level = level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)
         let head = "\(time.formatted(Self.timeFormat)) \(level) \(message.printable)"
@@ -59,7 +59,7 @@ package struct LogLine: Sendable {
         }
     }
 
-    /// So that no text looks like another fact, or another line.
+    /// Quotes text, so that it cannot look like another fact or another line.
     private static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy {
             (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=")
@@ -76,7 +76,7 @@ package struct LogLine: Sendable {
 }
 
 extension LogLine {
-    /// The last line of those that were counted, saying how many they are.
+    /// Makes the summary of counted lines: the last of them, with their number.
     package init(_ summary: LineDigest<LogLine>.Summary, time: Date) {
         self = summary.last
         let seconds = max(1, summary.duration.components.seconds)

@@ -6,8 +6,8 @@ import Vocabulary
 
 /// The destination of all log lines of the process: standard error, in `log.format`.
 ///
-/// Whatever repeats is summarised (`LineDigest`), because the peers decide how often a fault
-/// happens. Every line of `debug` and `trace` is written, and every `critical` one: few lines follow it.
+/// Repeated lines are summarized (`LineDigest`), because peers decide how often a fault happens.
+/// All lines of `debug` and `trace` are written, and all `critical` ones, which few lines follow.
 package final class LogSink: Sendable {
     private typealias Digest = LineDigest<LogLine>
 
@@ -15,16 +15,16 @@ package final class LogSink: Sendable {
     private let output: @Sendable ([UInt8]) -> Void
     private let digest = Mutex(Digest())
 
-    /// The facts by which lines of one message differ in kind; the others are details.
+    /// The facts that distinguish the kinds of lines with one message; the others are details.
     private static let subjects: [LogKey] = [
         .credential, .environment, .outcome, .reason, .error, .problem,
     ]
 
-    /// A sink to which nothing was written yet.
+    /// Makes a sink that has written nothing yet.
     ///
     /// - Parameters:
-    ///   - format: How lines are written.
-    ///   - output: Takes one line, line feed included; called on the thread that logs.
+    ///   - format: The format of lines.
+    ///   - output: Writes one line, including its line feed; called on the thread that logs.
     package init(
         format: LogFormat,
         output: @escaping @Sendable ([UInt8]) -> Void = { StandardError.write($0) }
@@ -52,13 +52,14 @@ package final class LogSink: Sendable {
         write(digest.withLock { $0.takeSummaries(now: SystemClock.now) })
     }
 
-    /// Writes a summary of all that was only counted so far; called once, at the end.
+    /// Writes a summary of all lines that were only counted so far; called once, at the end.
     package func finish() {
         write(digest.withLock { $0.takeAll(now: SystemClock.now) })
     }
 
-    /// What follows a subject's first colon is left out: an error begins with its name, and
-    /// continues with addresses and numbers that are never the same.
+    /// The kind of a line, from its message and the part of each subject before the first colon.
+    ///
+    /// An error's text starts with its name, followed by addresses and numbers that always differ.
     private static func kind(of line: LogLine) -> LineDigest<LogLine>.Kind {
         let subjects = subjects.map { key in
             let text = line.facts[key] ?? ""

@@ -1,10 +1,10 @@
 import JSON
 
 extension String {
-    /// With `?` for what would steer the terminal that it is shown on, or begin another line.
+    /// The text with `?` for characters that could control the terminal or start another line.
     package var printable: String { replacingSteering { _ in "?" } }
 
-    /// The same for a text of several lines; a line feed ends a line, and a tab may be in it.
+    /// Like `printable` for a text of several lines: line feeds and tabs stay.
     package var printableLines: String {
         replacingSteering { $0 == "\n" || $0 == "\t" ? String($0) : "?" }
     }
@@ -22,7 +22,7 @@ extension String {
         return String(plain)
     }
 
-    /// The beginning of a longer text, and `…`; never in the middle of a character.
+    /// The start of a text that is too long, followed by `…`; never cuts inside a character.
     package func cut(toByteCount limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)

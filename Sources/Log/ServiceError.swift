@@ -1,11 +1,11 @@
-/// Why the service cannot start or continue: one line for each problem, for people.
+/// Why the service cannot start or continue: one line per problem, for people.
 package struct ServiceError: Error, CustomStringConvertible {
     package enum Outlook: Hashable, Sendable {
-        /// Somebody has to see to it.
+        /// Someone must fix the problem.
         case lasting
-        /// Kafka does not answer: trying again may help, however long it takes.
+        /// Kafka does not answer: retrying may help, however long it takes.
         case unanswered
-        /// Topics that a broker does not know, which it may not have heard of yet.
+        /// A broker does not know the topics; they may be too new for it.
         case unknownTopics
     }
 
@@ -21,6 +21,6 @@ package struct ServiceError: Error, CustomStringConvertible {
         self.init(lines: [text], outlook)
     }
 
-    /// Each line is one, whatever peers' words are in it.
+    /// One line for each of `lines`, whatever text from peers they contain.
     package var description: String { lines.map(\.printable).joined(separator: "\n") }
 }

@@ -1,17 +1,17 @@
 import Glibc
 import Synchronization
 
-/// Whole lines on standard error, one at a time.
+/// Writes whole lines to standard error, one at a time.
 ///
-/// Nobody's reading decides whether the process lives: what cannot be written is lost. (Foundation's
-/// `FileHandle.write` traps then: on a full disk, and on a full pipe that a launcher made
-/// non-blocking.)
+/// The reader of standard error must not be able to stop the process, so what cannot be written is
+/// lost. Foundation's `FileHandle.write` traps in this case: on a full disk, and on a full pipe
+/// that a launcher made non-blocking.
 package enum StandardError {
     private static let lock = Mutex(())
-    /// How long a reader may keep a line waiting, in a non-blocking pipe.
+    /// How long to wait for room in a non-blocking pipe.
     private static let patienceMilliseconds: Int32 = 100
 
-    /// `descriptor`: another place that has to be treated so.
+    /// Writes to standard error, or to another `descriptor` with the same rules.
     package static func write(_ bytes: [UInt8], to descriptor: Int32 = STDERR_FILENO) {
         lock.withLock { _ in
             _ = writeWhole(bytes, to: descriptor, patienceMilliseconds: patienceMilliseconds)
@@ -19,13 +19,13 @@ package enum StandardError {
     }
 }
 
-/// Writes everything, and waits for room where a launcher has made a pipe non-blocking.
+/// Writes all bytes, and waits for room if a launcher made the pipe non-blocking.
 ///
 /// - Parameters:
-///   - bytes: What is written.
-///   - descriptor: Where to.
-///   - patienceMilliseconds: How long to wait for room each time; -1: for ever.
-/// - Returns: 0, or why not everything is written, as errno(3) has it.
+///   - bytes: The bytes to write.
+///   - descriptor: The file descriptor to write to.
+///   - patienceMilliseconds: How long to wait for room each time; -1: without limit.
+/// - Returns: 0, or the errno(3) value that says why not everything was written.
 package func writeWhole(
     _ bytes: [UInt8],
     to descriptor: Int32,

@@ -1,10 +1,11 @@
-/// Finds the word that was probably meant.
+/// Finds the word that the user probably meant.
 package enum NearMiss {
-    /// A longer word is not a slip of the pen, and the comparison takes quadratic time.
+    /// Longer words are not compared: they are no typos, and the comparison takes quadratic time.
     private static let bytesMax = 64
 
-    /// The closest of `words`, if it is close enough to be a slip, or the same in another style
-    /// (`deviceToken`).
+    /// The closest of `words`, if it is close enough to be a typo.
+    ///
+    /// The same word in another style (`deviceToken`) matches first.
     package static func of(_ word: String, among words: [String]) -> String? {
         guard word.utf8.count <= bytesMax else { return nil }
         let words = short(words)
@@ -15,8 +16,10 @@ package enum NearMiss {
         return ranked.filter { $0.0 <= limit }.min { $0 < $1 }?.1
     }
 
-    /// The first of `words` that has the word at its end, or as most of its beginning, or the other
-    /// way round: `token` and `apns-topic` are no slips of the pen.
+    /// The first of `words` that ends with the word or starts with it, or the other way round.
+    ///
+    /// A common beginning must be more than half of the longer word. Finds words such as `token`
+    /// and `apns-topic`, which are no typos.
     package static func related(to word: String, among words: [String]) -> String? {
         guard word.utf8.count <= bytesMax else { return nil }
         let letters = letters(word)
@@ -28,7 +31,7 @@ package enum NearMiss {
         words.filter { $0.utf8.count <= 2 * bytesMax }
     }
 
-    /// Without what words are written apart by.
+    /// The word in lower case, without its separators.
     private static func letters(_ word: String) -> String {
         word.lowercased().filter { $0 != "_" && $0 != "-" && $0 != "." && $0 != " " }
     }
@@ -39,7 +42,7 @@ package enum NearMiss {
             && (long.hasSuffix(short) || long.hasPrefix(short) && short.count * 2 > long.count)
     }
 
-    /// "; did you mean 'x'?", or what else to do.
+    /// "; did you mean 'x'?", or else `otherwise`.
     package static func question(
         _ word: String,
         among words: [String],
@@ -48,7 +51,7 @@ package enum NearMiss {
         of(word, among: words).map { "; did you mean '\($0)'?" } ?? otherwise
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+    /// The edit distance: insertions, deletions, replacements and swaps (optimal string alignment).
     static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         var beforeLast: [Int] = []

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 public import Vocabulary
 
-/// What a file descriptor is watched for.
+/// The events that a file descriptor is watched for.
 public struct Interest: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -10,9 +10,9 @@ public struct Interest: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Bytes or connections to take: EPOLLIN.
+    /// EPOLLIN: bytes can be read or connections accepted.
     public static let read = Interest(rawValue: 1)
-    /// Room for bytes: EPOLLOUT.
+    /// EPOLLOUT: bytes can be written.
     public static let write = Interest(rawValue: 4)
 }
 
@@ -24,25 +24,25 @@ public struct Readiness: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Bytes or connections wait: EPOLLIN.
+    /// EPOLLIN: bytes can be read or connections accepted.
     public static let readable = Readiness(rawValue: 1)
-    /// There is room for bytes: EPOLLOUT.
+    /// EPOLLOUT: bytes can be written.
     public static let writable = Readiness(rawValue: 4)
-    /// An error waits in SO_ERROR: EPOLLERR.
+    /// EPOLLERR: an error is pending in SO_ERROR.
     public static let failed = Readiness(rawValue: 8)
-    /// Both directions have ended: EPOLLHUP.
+    /// EPOLLHUP: both directions have ended.
     public static let hungUp = Readiness(rawValue: 16)
 }
 
 /// One thread's epoll instance (`epoll(7)`), level-triggered and without callbacks.
 ///
-/// Owned and used by one thread. A descriptor is known by the `id` its owner chose; identifiers
-/// are never used twice, so that a readiness that was collected before `deregister` is
-/// recognised as late and dropped by the owner.
+/// It is owned and used by one thread. A descriptor is known by the `id` that its owner chose.
+/// Owners never reuse an id, so they can recognize and drop an event that was collected before
+/// `deregister`.
 @safe public struct EventLoop: ~Copyable {
     private let descriptor: Int32
     private let events: UnsafeMutablePointer<epoll_event>
-    /// The most readiness events that one `wait` hands over.
+    /// The most events that one `wait` reports.
     private static let batch: Int32 = 256
 
     public init() throws(SystemError) {
@@ -68,7 +68,7 @@ public struct Readiness: OptionSet, Hashable, Sendable {
         try control(EPOLL_CTL_ADD, fileDescriptor, id: id, interest: interest)
     }
 
-    /// Changes what the descriptor is watched for; one system call.
+    /// Changes the events that a descriptor is watched for; takes one system call.
     public func modify(
         _ fileDescriptor: Int32,
         id: UInt64,
@@ -77,15 +77,15 @@ public struct Readiness: OptionSet, Hashable, Sendable {
         try control(EPOLL_CTL_MOD, fileDescriptor, id: id, interest: interest)
     }
 
-    /// Must precede the closing of the descriptor.
+    /// Stops watching a descriptor; call this before closing it.
     public func deregister(_ fileDescriptor: Int32) throws(SystemError) {
         try control(EPOLL_CTL_DEL, fileDescriptor, id: 0, interest: [])
     }
 
-    /// Waits until a descriptor is ready or `deadline` has come, then reports each readiness.
+    /// Waits until a descriptor is ready or `deadline` has passed, then reports each event.
     ///
-    /// Level-triggered: what `body` leaves unread is reported again by the next call. Nil waits for
-    /// ever, a deadline in the past only looks. Waits at most one millisecond too long.
+    /// Level-triggered: the next call reports again what `body` leaves unread. A nil deadline waits
+    /// without limit; one in the past only polls. It waits at most one millisecond too long.
     public func wait(
         until deadline: Instant?,
         _ body: (_ id: UInt64, _ readiness: Readiness) -> Void
@@ -110,7 +110,7 @@ public struct Readiness: OptionSet, Hashable, Sendable {
     private static func milliseconds(until deadline: Instant?) -> Int32 {
         guard let deadline else { return -1 }
         let now = SystemClock.now
-        // Compared before: the way to the earliest moment there is does not fit a duration.
+        // Compared first: the distance to the earliest possible instant does not fit a duration.
         guard deadline > now else { return 0 }
         return Int32(min((deadline - now).nanoseconds / 1_000_000 + 1, Int64(Int32.max)))
     }

@@ -3,10 +3,10 @@ import Glibc
 
 /// A file's owner and permissions.
 public struct FileRights: Hashable, Sendable {
-    /// As `chmod` takes it, without the kind of the file.
+    /// The permission bits as for chmod(2), without the file type.
     public var mode: UInt32
     public var owner: UInt32
-    /// It lies in memory, in a file system that cannot be written here.
+    /// Whether the file lies in memory, on a file system mounted read-only.
     public var isInReadOnlyMemory: Bool
 
     public init(mode: UInt32, owner: UInt32, isInReadOnlyMemory: Bool) {
@@ -15,11 +15,11 @@ public struct FileRights: Hashable, Sendable {
         self.isInReadOnlyMemory = isInReadOnlyMemory
     }
 
-    /// Those of the file that the path leads to; nil if there is none.
+    /// Reads the rights of the file at the path, following links; nil if there is no such file.
     public init?(path: String) {
         var status = stat()
         var system = statfs()
-        // SAFETY: each call writes the one structure that it is given.
+        // SAFETY: each call writes only the structure it is given.
         guard unsafe stat(path, &status) == 0, unsafe statfs(path, &system) == 0 else { return nil }
         mode = status.st_mode & 0o7777
         owner = status.st_uid

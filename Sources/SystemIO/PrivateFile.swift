@@ -1,10 +1,10 @@
 import Glibc
 
-/// A new file that only its owner may read, written from its beginning to its end.
+/// A new file that only its owner may read, written once from start to end.
 public struct PrivateFile: ~Copyable {
     private let descriptor: Int32
 
-    /// Creates the file, mode 0600; what is there already is not touched, and an error (`EEXIST`).
+    /// Creates the file with mode 0600; an existing file is left alone and is an error (`EEXIST`).
     public init(at path: String) throws(SystemError) {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .last("open") }
@@ -12,7 +12,7 @@ public struct PrivateFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Writes all of it behind what is there.
+    /// Appends all bytes to the file.
     public func append(_ bytes: [UInt8]) throws(SystemError) {
         var rest = bytes[...]
         while !rest.isEmpty {

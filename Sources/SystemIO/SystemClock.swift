@@ -3,7 +3,7 @@ public import Vocabulary
 
 /// The machine's clocks.
 ///
-/// Only shells read them; the core gets times as inputs.
+/// Only the outer modules read them; the core gets times as inputs.
 public enum SystemClock {
     /// CLOCK_MONOTONIC.
     public static var now: Instant {

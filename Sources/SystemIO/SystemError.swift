@@ -12,7 +12,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The failure that `errno` has right now.
+    /// The failure of a call, with the current `errno`.
     public static func last(_ call: String) -> SystemError {
         SystemError(call: call, code: errno)
     }
@@ -30,9 +30,9 @@ public func systemErrorText(_ code: Int32) -> String {
     return unsafe String(cString: text)
 }
 
-/// Calls `body` again for as long as a signal interrupts it.
+/// Repeats `body` while a signal interrupts it.
 ///
-/// - Returns: what `body` returned; -1 with `errno` set is a failure.
+/// - Returns: The result of `body`; -1 with `errno` set is a failure.
 @inline(__always)
 public func retryingOnInterrupt<Value: SignedInteger>(_ body: () -> Value) -> Value {
     while true {

@@ -20,11 +20,11 @@ public final class Wakeup: Sendable {
 
     /// Wakes the loop; any number of signals before the next `drain()` count as one.
     public func signal() {
-        // A full counter (EAGAIN) means that a wake-up is pending already.
+        // A full counter (EAGAIN) means that a wakeup is already pending.
         _ = eventfd_write(fileDescriptor, 1)
     }
 
-    /// Takes the signals that have come so far.
+    /// Clears all signals so far.
     public func drain() {
         var count: eventfd_t = 0
         // SAFETY: eventfd_read writes one counter.

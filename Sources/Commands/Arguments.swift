@@ -4,7 +4,7 @@ package struct Arguments: Sendable {
     private let line: SplitLine
     private var contents: [String: any Sendable] = [:]
 
-    /// Reads every parameter of a command; what is missing is reported all at once.
+    /// Reads every parameter of a command, and reports all missing ones together.
     init(
         _ line: SplitLine,
         of command: Command,
@@ -45,15 +45,15 @@ package struct Arguments: Sendable {
         return content.value
     }
 
-    /// Whether an option is on the command line; its variable or default does not count.
+    /// Whether the command line has the option; its environment variable or default does not count.
     package func has<Value>(_ option: Parameter<Value>) -> Bool { line.has(option) }
 }
 
-/// A wrong command line: exit code 64.
+/// An error in the command line; the exit code is 64.
 package struct UsageError: Error, Hashable, Sendable {
     let text: String
 
-    /// A line for each mistake: `place: what is wrong; what to do`.
+    /// `text`: one line per mistake, as `place: what is wrong; what to do`.
     package init(_ text: String) {
         self.text = text
     }

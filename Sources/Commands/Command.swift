@@ -1,29 +1,29 @@
-/// A row of the table: a command that runs, or a group of commands.
+/// An entry of the command table: a command that runs, or a group of commands.
 package struct Command: Sendable {
     package typealias Body = @Sendable (Arguments) async throws -> Void
 
     let name: String
-    /// One line of what it does, as a sentence.
+    /// What it does, as one sentence on one line.
     let summary: String
-    /// Paragraphs with an empty line between; lines that begin with two spaces stay as they are.
+    /// Paragraphs separated by empty lines; lines that start with two spaces are kept as they are.
     let text: String
-    /// Further chapters under their titles, each a text like `text`.
+    /// Further chapters by title, each a text like `text`.
     let chapters: KeyValuePairs<String, String>
-    /// Under their titles, what is used most first.
+    /// Groups of parameters by title, the most used first.
     let parameterGroups: [(title: String, parameters: [any DeclaredParameter])]
-    /// Command lines under what they do.
+    /// Command lines by what they do.
     let examples: KeyValuePairs<String, String>
     let exitCodes: KeyValuePairs<Int, String>
-    /// Under their titles.
+    /// Groups of subcommands by title.
     let commandGroups: KeyValuePairs<String, [Command]>
-    /// nil of a group, which alone prints its short help.
+    /// nil for a group; run alone, a group prints its short help.
     let body: Body?
 
-    /// A command with a body, or a group with commands.
+    /// Makes a command with a body, or a group with commands.
     ///
-    /// The names of parameters differ; operands are in their order. Exit code 64 is every command's
-    /// and need not be listed. The body checks the rules between options before it does anything,
-    /// and throws `UsageError`.
+    /// Parameters must have different names; operands are in the order of the command line. Every
+    /// command has exit code 64, so do not list it. The body first checks the rules between
+    /// options, and throws `UsageError`, before it does anything else.
     package init(
         _ name: String,
         _ summary: String,
@@ -57,20 +57,20 @@ package struct Command: Sendable {
     var commands: [Command] { commandGroups.flatMap(\.value) }
 }
 
-/// A command and the groups that lead to it, the program first.
+/// A command and the groups above it, starting with the program.
 package struct CommandPath: Sendable {
     var groups: [Command] = []
     let command: Command
-    /// The program's; nil: there is none to show.
+    /// The program's version; nil: there is none to show.
     let version: String?
 
-    /// The words that call it: `heliograph channels list`.
+    /// The words that call it, such as `heliograph channels list`.
     package var words: String { names.joined(separator: " ") }
     private var names: [String] { (groups + [command]).map(\.name) }
 
     var operands: [Declaration] { command.parameters.map(\.declaration).filter(\.isOperand) }
     var options: [Declaration] { optionGroups.flatMap(\.options) }
-    /// The command's own, then those that come with the table.
+    /// The command's own options, then the built-in ones.
     var optionGroups: [(title: String, options: [Declaration])] {
         let own = command.parameterGroups.map { title, parameters in
             (title: title, options: parameters.map(\.declaration).filter { !$0.isOperand })
@@ -82,7 +82,7 @@ package struct CommandPath: Sendable {
         return own.filter { !$0.options.isEmpty } + [("General", general)]
     }
 
-    /// Those of the table, and that of a usage error.
+    /// The exit codes of the command, and 64 for usage errors.
     var exitCodes: [(code: Int, meaning: String)] {
         guard command.body != nil || command.exitCodes.count > 0 else { return [] }
         var codes = Dictionary(command.exitCodes.map { ($0, $1) }, uniquingKeysWith: { $1 })
@@ -97,10 +97,10 @@ package struct CommandPath: Sendable {
             CommandPath(groups: groups + [command], command: $0, version: version)
         }
     }
-    /// This one and all below it, each group before its commands.
+    /// This command and all below it, each group before its commands.
     package var all: [CommandPath] { [self] + children.flatMap(\.all) }
 
-    /// What to type: required options and operands by name.
+    /// The usage line: required options and operands by name.
     var usage: String {
         guard command.commands.isEmpty else { return "\(words) <command> [options]" }
         let required = command.parameters.map(\.declaration).filter { $0.isRequired }
@@ -109,7 +109,7 @@ package struct CommandPath: Sendable {
     }
 }
 
-/// The options that come with the table itself.
+/// The options of the command table itself.
 enum BuiltIn {
     static let help = Option.flag("help", help: "Show help.").short("h")
     static let version = Option.flag("version", help: "Show the version.")

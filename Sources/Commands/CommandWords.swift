@@ -1,11 +1,11 @@
-/// The words of a command line, as texts.
+/// Decodes the words of a command line.
 package enum CommandWords {
-    /// Reads what the kernel hands over, which may be any bytes.
+    /// Decodes the words from the kernel, which may be any bytes.
     ///
-    /// A corrected text would be another one than was meant: a payload for a thousand
-    /// devices, or the name of a file.
+    /// Invalid UTF-8 is rejected, not repaired: a repaired word could be another payload or file
+    /// name than the user meant.
     ///
-    /// - Throws: What is wrong with the first word that is not UTF-8.
+    /// - Throws: The problem with the first word that is not UTF-8.
     package static func texts(of words: [[UInt8]]) throws(UsageError) -> [String] {
         var texts: [String] = []
         for word in words {

@@ -1,5 +1,5 @@
 extension CompletionScript {
-    /// To be sourced, or a file `_program` in `$fpath` (zshcompsys(1)).
+    /// To be sourced, or saved as the file `_program` in `$fpath` (zshcompsys(1)).
     var zsh: String {
         """
         #compdef \(program)
@@ -49,7 +49,7 @@ extension CompletionScript {
             """
     }
 
-    /// One spec for the long name and one for the short; each shuts out the other.
+    /// One spec for the long name and one for the short name; each excludes the other.
     private static func zshSpecs(_ option: Declaration) -> [String] {
         let names = [option.label] + (option.short.map { ["-\($0)"] } ?? [])
         let value = option.valueName.map { ":\(zshText($0)):\(zshAction(option.hint))" } ?? ""
@@ -77,7 +77,7 @@ extension CompletionScript {
         "'" + text.replacing("'", with: #"'\''"#) + "'"
     }
 
-    /// Brackets and colons end a part of a spec.
+    /// Escapes brackets and colons, which end a part of a spec.
     private static func zshText(_ text: String) -> String {
         text.map { #"[]:\"#.contains($0) ? "\\\($0)" : "\($0)" }.joined()
     }

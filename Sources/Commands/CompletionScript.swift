@@ -1,7 +1,7 @@
-/// A script that completes a program's command lines.
+/// A shell script that completes a program's command lines.
 ///
-/// Each script walks the words before the cursor to a place in the table, such as
-/// `heliograph tail`, and offers what can follow. Words that are no command do not move it.
+/// It follows the words before the cursor to a place in the command table, such as `heliograph
+/// tail`, and offers what can come next. Words that are no commands do not change the place.
 struct CompletionScript {
     enum Shell: String, CaseIterable, Sendable {
         case bash
@@ -11,10 +11,10 @@ struct CompletionScript {
 
     let root: CommandPath
     var program: String { root.words }
-    /// The name of the shell's function.
+    /// The name of the shell function.
     var function: String { "_" + program.replacing("-", with: "_") }
     var places: [CommandPath] { root.all }
-    /// Those below the program, quoted.
+    /// All commands below the program, quoted.
     var commandWords: [String] { places.dropFirst().map { "'\($0.words)'" } }
 
     func text(for shell: Shell) -> String {
@@ -25,7 +25,7 @@ struct CompletionScript {
         }
     }
 
-    /// The words that are valid at a place; the program also accepts `help`.
+    /// The words allowed at a place; the program itself also accepts `help`.
     func commands(at path: CommandPath) -> [(name: String, summary: String)] {
         let help = [(name: "help", summary: "Show the help of a command.")]
         let commands = path.command.commands.map { (name: $0.name, summary: $0.summary) }
@@ -68,7 +68,7 @@ extension CompletionScript {
         """
     }
 
-    /// The values of options, then commands, options, and files where an operand is one.
+    /// Completes option values, then commands, options, and files if an operand is a file.
     private func bashPlace(_ path: CommandPath) -> String {
         let rows = path.options.filter { !$0.isFlag }.map { option in
             "        \(option.label)) \(Self.bashValues(option.hint)) ;;\n"
@@ -134,7 +134,7 @@ extension CompletionScript {
         case .text: " -x"
         case .file: " -r -F"
         case .folder:
-            // Without the option's name, or fish would offer it in front of each folder.
+            // Removes the option's name, or fish would put it before each folder.
             " -x -a '(__fish_complete_directories (commandline -ct"
                 + #" | string replace -r "^--[^=]*=" ""))'"#
         case .words(let words): " -x -a '\(words.joined(separator: " "))'"

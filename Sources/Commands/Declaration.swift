@@ -1,4 +1,4 @@
-/// What the parser, the help, the completions and the manual know about a parameter.
+/// A parameter as the parser, the help, the completions and the manual need it.
 package struct Declaration: Sendable {
     enum Multiplicity {
         case required
@@ -6,16 +6,16 @@ package struct Declaration: Sendable {
         case repeatable
     }
 
-    /// An option's long name without the dashes, or what usage lines call an operand.
+    /// An option's long name without the dashes, or an operand as shown in usage lines.
     let name: String
     var short: Character?
     var isOperand = false
-    /// What stands for the value in usage lines; nil of a flag and of an operand.
+    /// The placeholder of the value in usage lines; nil for flags and operands.
     var valueName: String?
     var hint = ValueHint.text
     let help: String
     var multiplicity = Multiplicity.optional
-    /// The value when none is given, as text.
+    /// The default value, as text.
     var fallback: String?
     /// The environment variable that is read when the option is not given.
     var variable: String?
@@ -23,14 +23,14 @@ package struct Declaration: Sendable {
     var isFlag: Bool { !isOperand && valueName == nil }
     var isRequired: Bool { multiplicity == .required }
     var isRepeatable: Bool { multiplicity == .repeatable }
-    /// As errors have it: `--name`, or `<file>`.
+    /// As shown in errors: `--name`, or `<file>`.
     var label: String { isOperand ? name : "--\(name)" }
-    /// As usage lines have it: `--name <value>`, or `<file>`.
+    /// As shown in usage lines: `--name <value>`, or `<file>`.
     var usage: String { label + (valueName.map { " \($0)" } ?? "") }
-    /// As help lists it: `-n, --name <value>`.
+    /// As shown in the help: `-n, --name <value>`.
     var helpLabel: String { (short.map { "-\($0), " } ?? "") + usage }
 
-    /// The help, then what follows from the rest.
+    /// The help text, followed by notes on values, default and environment variable.
     var fullHelp: String {
         var notes: [String] = []
         if case .words(let words) = hint {

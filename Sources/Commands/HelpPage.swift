@@ -11,7 +11,7 @@ struct HelpPage {
         self.width = width
     }
 
-    /// What `--help` shows.
+    /// The text for `--help`.
     var text: String {
         let operands = path.operands.map { row($0.helpLabel, $0.fullHelp) }
         return joined(
@@ -32,7 +32,7 @@ struct HelpPage {
         )
     }
 
-    /// What a group alone shows.
+    /// The text for a group called without a command.
     var short: String {
         let more = """
             For a command, run '\(path.words) <command> --help'; for more, '\(path.words) --help'.
@@ -40,7 +40,7 @@ struct HelpPage {
         return joined([fill(command.summary), usage] + commands + [fill(more)])
     }
 
-    /// The words of the command stay on one line, so that they can be searched for.
+    /// The usage; the words of the command stay on one line, so that they can be searched for.
     var usage: String {
         let rest = TextLayout.words(path.usage.dropFirst(path.words.count))
         let lines = TextLayout.fill(["Usage: \(path.words)"] + rest, width: width - 4)

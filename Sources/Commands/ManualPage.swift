@@ -11,7 +11,7 @@ struct ManualPage {
         let name = Self.escaped(root.words)
         var lines = [
             ".TH \(name.uppercased()) 1 \"\" \"\(name) \(Self.escaped(root.version ?? ""))\"",
-            // Words of a command line are not broken.
+            // Left-aligned and without hyphenation, so that command-line words are not broken.
             ".ad l", ".nh",
             ".SH NAME", "\(name) \\- \(Self.escaped(Self.phrase(root.command.summary)))",
             ".SH SYNOPSIS",
@@ -63,7 +63,7 @@ struct ManualPage {
         }
     }
 
-    /// Each variable that stands in for an option, once.
+    /// Each environment variable of an option, once.
     private var variables: [String] {
         var known: Set<String> = []
         return root.all.flatMap { $0.options }.flatMap { option -> [String] in
@@ -86,19 +86,19 @@ struct ManualPage {
         return isVerbatim ? lines + [".fi"] : lines
     }
 
-    /// Lines of the page's source; none begins with what roff reads as a request.
+    /// The text as lines of the page's source; none starts with a roff request.
     private static func filled(_ text: some StringProtocol) -> [String] {
         TextLayout.fill(TextLayout.words(text).map(escaped), width: 80)
             .split(separator: "\n").map(String.init)
     }
 
-    /// A sentence without its capital and its full stop.
+    /// The sentence without its capital letter and its period.
     private static func phrase(_ sentence: String) -> String {
         let end = sentence.hasSuffix(".") ? sentence.dropLast() : sentence[...]
         return end.prefix(1).lowercased() + end.dropFirst()
     }
 
-    /// What roff would read as its own (groff_char(7)).
+    /// Escapes the characters that are special to roff (groff_char(7)).
     private static func escaped(_ text: some StringProtocol) -> String {
         var escaped = text.hasPrefix(".") ? "\\&" : ""
         for character in text.unicodeScalars {

@@ -1,6 +1,6 @@
-/// An option or an operand: what the table says of it, and how it is read.
+/// An option or an operand: its declaration, and how its value is read.
 ///
-/// One value is both the declaration, in a `Command`, and the key by which `Arguments` return a
+/// The same value is the declaration in a `Command` and the key with which `Arguments` returns a
 /// `Value`.
 package struct Parameter<Value: Sendable>: DeclaredParameter {
     package private(set) var declaration: Declaration
@@ -43,23 +43,23 @@ package struct Parameter<Value: Sendable>: DeclaredParameter {
         Content(value: try value(of: texts, from: source))
     }
 
-    /// Keeps an optional value's type through `any Sendable`.
+    /// Keeps the type of an optional value through `any Sendable`.
     struct Content: Sendable {
         let value: Value
     }
 }
 
-/// A parameter of any type, as the tables list them.
+/// A parameter of any type, for use in the command table.
 package protocol DeclaredParameter: Sendable {
     var declaration: Declaration { get }
 
-    /// Reads what was given: no text, one, or several of what is repeatable; errors name its place.
+    /// Reads the given texts: none, one, or several if repeatable; errors name their `source`.
     func content(of texts: [String], from source: String) throws(UsageError) -> any Sendable
 }
 
-/// The kinds of options; the kind decides the type that `Arguments` answer with.
+/// The kinds of options; the kind decides the type of the value in `Arguments`.
 package enum Option {
-    /// One without a value; more than once means the same.
+    /// An option without a value; giving it more than once makes no difference.
     package static func flag(_ name: String, help: String) -> Parameter<Bool> {
         Parameter(Declaration(name: name, help: help)) { !$0.isEmpty }
     }
@@ -112,7 +112,7 @@ package enum Option {
     }
 }
 
-/// Positional arguments, in the order of the table.
+/// Positional arguments, in the order of their declarations.
 package enum Operand {
     package static func required<Value>(
         _ type: ValueType<Value>,

@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import Spelling
 
-/// A program: its table of commands, and everything that follows from it.
+/// A program: its command table, and everything derived from it.
 package struct Program: Sendable {
-    /// What a command line asks for.
+    /// The result of reading a command line.
     package enum Reading: Sendable {
         case run(CommandPath, Arguments)
-        /// A text for standard output: help, the version, a completion script, the manual page.
+        /// Text for standard output: help, version, completion script, or manual page.
         case show(String)
-        /// Lines for standard error; exit code 64.
+        /// Lines for standard error; the exit code is 64.
         case refuse(String)
     }
 
@@ -19,12 +19,12 @@ package struct Program: Sendable {
 
     private let root: CommandPath
 
-    /// Without a version there is no `--version`.
+    /// Makes a program; without a version, it has no `--version`.
     package init(_ root: Command, version: String? = nil) {
         self.root = CommandPath(command: root, version: version)
     }
 
-    /// Reads the bytes of a command line, without the program's own name.
+    /// Reads the bytes of a command line, without the program's name.
     package func read(
         _ words: [[UInt8]],
         environment: [String: String] = [:],
@@ -41,10 +41,10 @@ package struct Program: Sendable {
         }
     }
 
-    /// The program and its commands, each group before its own.
+    /// The program and its commands, each group before its commands.
     package var commands: [CommandPath] { root.all }
 
-    /// Reads a command line, without the program's own name; help fills `width` columns.
+    /// Reads a command line, without the program's name; the help is `width` columns wide.
     package func read(
         _ words: [String],
         environment: [String: String] = [:],
@@ -60,7 +60,7 @@ package struct Program: Sendable {
                 rest.removeFirst()
             }
             let help = HelpPage(path, width: width)
-            // Help comes first, whatever else is wrong or missing.
+            // Help takes precedence over everything that is wrong or missing.
             let asksForHelp = rest.prefix { $0 != "--" }.contains(where: Self.helpWords.contains)
             if isHelpCommand || asksForHelp { return .show(help.text) }
             let line = try SplitLine(rest, options: path.options)
@@ -82,7 +82,7 @@ package struct Program: Sendable {
         throw UsageError("\(word): unknown command\(question)")
     }
 
-    /// What the options say that come with the table.
+    /// The output of a built-in option, if one is given.
     private func builtIn(_ line: SplitLine) throws(UsageError) -> String? {
         if line.has(BuiltIn.version), let version = root.version { return version + "\n" }
         if line.has(BuiltIn.manual) { return ManualPage(root).text }
@@ -91,7 +91,7 @@ package struct Program: Sendable {
         return shell.map { CompletionScript(root: root).text(for: $0) }
     }
 
-    /// A usage error, from the parser or from a command, and where to read on.
+    /// The text for a usage error from the parser or a command, with a pointer to the help.
     private func refusal(_ error: UsageError, of path: CommandPath, width: Int) -> String {
         """
         \(complaint(error.text))\(HelpPage(path, width: width).usage)
@@ -100,7 +100,7 @@ package struct Program: Sendable {
         """
     }
 
-    /// The lines of an error, each after the program's name.
+    /// The lines of an error, each prefixed with the program's name.
     private func complaint(_ text: String) -> String {
         text.split(separator: "\n").map { "\(root.words): \($0)\n" }.joined()
     }
@@ -109,10 +109,10 @@ package struct Program: Sendable {
 // MARK: - The process
 
 extension Program {
-    /// Reads the process's command line, runs the command, and ends the process if that fails.
+    /// Reads the process's command line and runs the command; ends the process on failure.
     ///
-    /// - Parameter printable: Takes what steers a terminal out of lines that repeat the command
-    ///   line's words, which need not be those of who looks at them.
+    /// - Parameter printable: Removes terminal control characters from lines that repeat words of
+    ///   the command line, because someone else may read them.
     package func main(printable: (String) -> String) async {
         let environment = ProcessInfo.processInfo.environment
         switch read(Self.ownWords, environment: environment, width: Self.width(environment)) {
@@ -130,9 +130,9 @@ extension Program {
         }
     }
 
-    /// The bytes of the process's own command line, without the program's name.
+    /// The bytes of the process's command line, without the program's name.
     private static var ownWords: [[UInt8]] {
-        // SAFETY: the array has `argc` strings, terminated and valid as long as the process.
+        // SAFETY: the array has `argc` terminated strings that are valid as long as the process.
         let words = unsafe UnsafeBufferPointer(
             start: CommandLine.unsafeArgv,
             count: Int(CommandLine.argc)
@@ -144,7 +144,7 @@ extension Program {
         }
     }
 
-    /// The terminal's columns, or what COLUMNS says, from 40 to 80.
+    /// The terminal's columns, or the variable COLUMNS, limited to 40 to 80.
     private static func width(_ environment: [String: String]) -> Int {
         var size = winsize()
         let isTerminal = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0
@@ -154,7 +154,7 @@ extension Program {
     }
 
     private func show(_ text: String) {
-        // A reader that has gone, as `head` does, has seen enough.
+        // A reader that closed the pipe, such as `head`, has seen enough.
         guard let code = Self.write(text, to: STDOUT_FILENO), code != EPIPE else { return }
         // SAFETY: strerror returns a terminated string, valid until this thread's next call.
         let cause = unsafe String(cString: strerror(code))
@@ -162,16 +162,16 @@ extension Program {
     }
 
     private static func end(_ text: String, _ code: Int) -> Never {
-        // A line that nobody can read changes no exit code.
+        // If this line cannot be written, the exit code stays the same.
         _ = write(text, to: STDERR_FILENO)
         exit(Int32(code))
     }
 
-    /// - Returns: nil when all of it is written, else `errno`.
+    /// - Returns: nil if everything was written, else `errno`.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            // SAFETY: write(2) reads the bytes of the buffer it gets.
+            // SAFETY: write(2) reads the bytes of the buffer it is given.
             let count = unsafe rest.withUnsafeBytes {
                 unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
             }

@@ -1,12 +1,12 @@
 import Spelling
 
-/// The words after a command's name, distinguished by the rules of GNU's getopt_long(3): options
-/// and operands in any order, `--name value`, `--name=value`, `-n value`, `-nvalue`, clustered
-/// flags, and `--` before what only looks like an option.
+/// The words after a command's name, split into options and operands.
 ///
-/// Names are not abbreviated: a script must not break when an option is added.
+/// The rules are those of GNU's getopt_long(3): options and operands in any order, `--name value`,
+/// `--name=value`, `-n value`, `-nvalue`, clustered flags, and `--` before operands that look like
+/// options. Names cannot be abbreviated: adding an option must not break a script.
 struct SplitLine {
-    /// By the long name, the values in their order; a flag's are empty texts.
+    /// The values by long name, in order; each use of a flag is an empty text.
     private(set) var options: [String: [String]] = [:]
     private(set) var operands: [String] = []
 
@@ -74,7 +74,7 @@ struct SplitLine {
         guard let value = rest.popFirst() else {
             throw UsageError("\(option.label): needs a value; write \(option.usage)")
         }
-        // Someone forgot the value: nobody names a file or a topic `--json`.
+        // The user forgot the value: no file or topic is named `--json`.
         guard !isOption(value) else {
             throw UsageError(
                 "\(option.label): needs a value; write \(option.usage), "
@@ -84,7 +84,7 @@ struct SplitLine {
         options[option.name, default: []].append(value)
     }
 
-    /// Whether a word is the name of an option, and not just something that begins with a dash.
+    /// Whether a word is an option of the command, not just any word that starts with a dash.
     private func isOption(_ word: String) -> Bool {
         word == "--"
             || known.contains { option in
@@ -98,7 +98,7 @@ struct SplitLine {
         return UsageError("\(word): unknown option\(near ?? "")")
     }
 
-    /// `--name=value` in two.
+    /// Splits `--name=value`.
     private static func parts(_ word: String) -> (label: String, value: String?) {
         guard let sign = word.firstIndex(of: "=") else { return (word, nil) }
         return (String(word[..<sign]), String(word[word.index(after: sign)...]))

@@ -1,8 +1,8 @@
-/// Lays text out in columns of characters.
+/// Lays out text in columns.
 enum TextLayout {
-    /// Fills lines with words; a word that is too long has a line to itself.
+    /// Fills lines with words; a word that is too long gets its own line.
     ///
-    /// The indent is before each line.
+    /// Each line starts with the indent.
     static func fill(_ words: [String], width: Int, indent: String = "") -> String {
         var lines: [String] = []
         for word in words {
@@ -16,7 +16,8 @@ enum TextLayout {
         return lines.joined(separator: "\n")
     }
 
-    /// Paragraphs, a line of `text` each; what begins with two spaces is only indented.
+    /// Fills each line of `text` as a paragraph; a line that starts with two spaces is only
+    /// indented.
     static func paragraphs(_ text: String, width: Int, indent: String = "") -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             if line.hasPrefix("  ") { return indent + line }
@@ -28,7 +29,7 @@ enum TextLayout {
         String(text).split(separator: " ").map(String.init)
     }
 
-    /// Two columns: a label, and what it means.
+    /// Two columns: a label and its meaning.
     static func row(_ label: String, _ text: String, column: Int, width: Int) -> String {
         let indent = String(repeating: " ", count: column)
         let filled = fill(words(text), width: width, indent: indent)

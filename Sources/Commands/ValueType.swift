@@ -1,9 +1,8 @@
 import Spelling
 
-/// What a value on the command line is: what usage lines call it, how it is read, and what a shell
-/// completes it with.
+/// The type of a value on the command line: its placeholder, how it is read, and its completion.
 package struct ValueType<Value: Sendable>: Sendable {
-    /// What stands for the value in usage lines: `<file>`.
+    /// The placeholder of the value in usage lines, such as `<file>`.
     let placeholder: String
     let hint: ValueHint
     let write: @Sendable (Value) -> String
@@ -11,9 +10,9 @@ package struct ValueType<Value: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - name: A word for the value, such as `file`, or its form, such as `<name>=<value>`.
-    ///   - hint: What a shell offers.
-    ///   - write: The text of a default value, as help shows it.
-    ///   - read: Throws the reason if the text is not such a value.
+    ///   - hint: What a shell offers as completion.
+    ///   - write: Makes the text of a default value for the help.
+    ///   - read: Parses a text; throws the reason if it is not valid.
     package init(
         _ name: String,
         hint: ValueHint = .text,
@@ -26,7 +25,8 @@ package struct ValueType<Value: Sendable>: Sendable {
         self.read = read
     }
 
-    /// A value that `read` makes of a text, or nil; errors then name what was `expected`.
+    /// Makes a type from a `read` that returns nil for invalid text; errors name what was
+    /// `expected`.
     package init(_ name: String, expected: String, read: @escaping @Sendable (String) -> Value?) {
         self.init(name) { text throws(ValueMismatch) in
             guard let value = read(text) else { throw ValueMismatch("expected \(expected)") }
@@ -43,16 +43,16 @@ package struct ValueType<Value: Sendable>: Sendable {
     }
 }
 
-/// What a shell offers as a value.
+/// What a shell offers to complete a value.
 package enum ValueHint: Hashable, Sendable {
-    /// Nothing: only the user knows.
+    /// Nothing: only the user knows the value.
     case text
     case file
     case folder
     case words([String])
 }
 
-/// Why a text is not a value of an option.
+/// Why a text is not a valid value.
 package struct ValueMismatch: Error, Hashable, Sendable {
     let reason: String
 
@@ -70,7 +70,7 @@ extension ValueType where Value == String {
 }
 
 extension ValueType where Value: FixedWidthInteger {
-    /// A decimal number in a range.
+    /// A decimal integer in a range.
     package static func integer(
         _ range: ClosedRange<Value> = Value.min...Value.max,
         _ name: String = "number"
@@ -80,7 +80,7 @@ extension ValueType where Value: FixedWidthInteger {
         }
     }
 
-    /// The ends of 64 bits are no bounds that a user thinks of.
+    /// Describes the range; limits at the ends of 64 bits are left out, as no user expects them.
     private static func expectation(_ range: ClosedRange<Value>) -> String {
         let (lowest, highest) = (range.lowerBound, range.upperBound)
         if highest < Value.max || Value.bitWidth < 64 {
@@ -92,7 +92,7 @@ extension ValueType where Value: FixedWidthInteger {
 
 extension ValueType
 where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-    /// One of an enum's words.
+    /// One of the raw values of an enum.
     package static func choice(_ name: String) -> Self {
         let words = Value.allCases.map(\.rawValue)
         return Self(

@@ -1,8 +1,8 @@
 import HTTP2IO
 
-/// DER (X.690) for certificates of our own making; see `DERReader`.
+/// Writes DER (X.690) for certificates made here; the counterpart of `DERReader`.
 enum DERWriter {
-    /// The value of extension 1.2.840.113635.100.6.3.6, each topic with its kind behind it.
+    /// The value of extension 1.2.840.113635.100.6.3.6: each topic followed by its kind.
     static func topics(_ topics: [String]) -> [UInt8] {
         element(
             DERReader.sequence,

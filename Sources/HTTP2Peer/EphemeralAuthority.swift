@@ -3,9 +3,9 @@ import Glibc
 package import HTTP2IO
 package import Vocabulary
 
-/// A certificate authority that lives in memory, for the simulator and for tests.
+/// A certificate authority that exists only in memory, for the simulator and for tests.
 ///
-/// It needs no files and no command. Nobody but those who are given its root believes it.
+/// It needs no files and no external commands. Only clients that are given its root trust it.
 package final class EphemeralAuthority: Sendable {
     private let key = PublicKeyPair.generatedP256()
     private let certificate: Certificate
@@ -13,7 +13,7 @@ package final class EphemeralAuthority: Sendable {
     package let rootPEM: [UInt8]
 
     package init() {
-        // Its own name, so that two authorities are never taken for one.
+        // A unique name, so that two authorities are never mistaken for each other.
         let number = UInt32.random(in: .min ... .max)
         certificate = CertificateBuilder.certificate(
             commonName: "Ephemeral authority \(String(number, radix: 16))",
@@ -29,12 +29,12 @@ package final class EphemeralAuthority: Sendable {
         rootPEM = certificate.pem
     }
 
-    /// A server's certificate and key.
+    /// Makes a server's certificate and key.
     ///
     /// - Parameters:
-    ///   - names: DNS names and numeric addresses, all put into the subject alternative name.
-    ///   - validFor: How long from now; negative makes an expired certificate.
-    /// - Returns: Both, in PEM.
+    ///   - names: DNS names and numeric addresses for the subject alternative name.
+    ///   - validFor: The validity from now; a negative one makes an expired certificate.
+    /// - Returns: Certificate and key, in PEM.
     package func serverIdentity(
         names: [String] = ["localhost", "127.0.0.1", "::1"],
         validFor: Duration = .seconds(30 * 86400)
@@ -53,15 +53,16 @@ package final class EphemeralAuthority: Sendable {
         )
     }
 
-    /// A provider's certificate and key, as Apple issues them for certificate credentials.
+    /// Makes a provider's certificate and key like those that Apple issues.
     ///
     /// - Parameters:
-    ///   - bundleID: The Subject's user ID.
-    ///   - topics: What the topic extension lists; empty: there is no such extension.
-    ///   - voipExtension: The value of the extension for VoIP topics, in DER; nil: it has none.
-    ///   - environments: Which of Apple's environment extensions it has.
-    ///   - validFor: How long from now; negative makes an expired certificate.
-    /// - Returns: Both, in PEM.
+    ///   - bundleID: The user ID (UID) of the subject.
+    ///   - topics: The topics of the topic extension; empty: no such extension.
+    ///   - voipExtension: The value of the extension for VoIP topics, in DER; nil: no such
+    ///     extension.
+    ///   - environments: The environments for which it has Apple's extension.
+    ///   - validFor: The validity from now; a negative one makes an expired certificate.
+    /// - Returns: Certificate and key, in PEM.
     package func providerIdentity(
         bundleID: String,
         topics: [String],
@@ -73,7 +74,7 @@ package final class EphemeralAuthority: Sendable {
             ("basicConstraints", "critical,CA:FALSE"),
             ("extendedKeyUsage", "clientAuth"),
         ]
-        // An ASN.1 NULL: only that the extension is there means anything.
+        // An ASN.1 NULL: only the presence of the extension matters.
         if environments.contains(.sandbox) {
             extensions.append((AppleExtension.development, "DER:05:00"))
         }
@@ -96,7 +97,7 @@ package final class EphemeralAuthority: Sendable {
         )
     }
 
-    /// A new P-256 private key in the form of Apple's `.p8` files.
+    /// Makes a P-256 private key in the format of Apple's `.p8` files.
     package static func signingKeyPEM() -> [UInt8] {
         PublicKeyPair.generatedP256().privateKeyPEM
     }
@@ -124,9 +125,9 @@ package final class EphemeralAuthority: Sendable {
     }
 }
 
-/// X.509 version 3 certificates (RFC 5280).
+/// Makes X.509 version 3 certificates (RFC 5280).
 private enum CertificateBuilder {
-    /// Makes and signs a certificate; without an issuer it is self-signed.
+    /// Makes and signs a certificate; without an issuer, it is self-signed.
     static func certificate(
         commonName: String,
         userID: String? = nil,
@@ -140,8 +141,8 @@ private enum CertificateBuilder {
         let certificate = unsafe Certificate(owning: raw)
         let serialNumber = UInt64.random(in: 1...UInt64(Int64.max))
         let issuerRaw = unsafe issuer?.raw ?? raw
-        // Version 3 is written as 2. An hour of grace for clocks that are behind. SAFETY: the
-        // getters return parts of the certificate; the setters copy what they get.
+        // Version 3 is encoded as 2. One hour of tolerance for clocks that are slow. SAFETY: the
+        // getters return parts of the certificate; the setters copy their arguments.
         unsafe check(X509_set_version(raw, 2))
         unsafe check(ASN1_INTEGER_set_uint64(X509_get_serialNumber(raw), serialNumber))
         unsafe check(

@@ -3,21 +3,22 @@ import Glibc
 import HTTP2IO
 import Vocabulary
 
-/// Turns header blocks into nghttp2's form, with the HPACK representation each field asks for.
+/// Converts header blocks to nghttp2's form, with each field's HPACK representation.
 ///
-/// One per connection, because `nameIndexedOnce` remembers what the connection has seen. Where a
-/// field is not to be indexed, nghttp2 writes "never indexed" (RFC 7541, 6.2.3), which takes the
-/// name's index just as "without indexing" does; `authorization` it never indexes at all.
+/// Each connection has its own, because `nameIndexedOnce` depends on the names sent before. For
+/// fields that must not be indexed, nghttp2 writes "never indexed" (RFC 7541, section 6.2.3), which
+/// can still use an indexed name, as "without indexing" can; it never indexes `authorization` at
+/// all.
 @safe struct HeaderFieldWriter {
     private var indexedNames: [[UInt8]] = []
-    /// APNs has three such names.
+    /// APNs needs three names.
     private static let maxIndexedNames = 16
     private var fields: [nghttp2_nv] = unsafe []
 
-    /// Gives access to the fields to `submit`.
+    /// Calls `submit` with the fields.
     ///
-    /// - Returns: What `submit` returned; nil when a name or value is not a valid field (RFC
-    ///   9113, 8.2.1), and nothing was submitted.
+    /// - Returns: The result of `submit`; nil if a name or value is not valid (RFC 9113, section
+    ///   8.2.1), in which case nothing was submitted.
     mutating func withFields<Value>(
         of block: HeaderBlock,
         _ submit: (UnsafePointer<nghttp2_nv>?, Int) -> Value
@@ -28,8 +29,8 @@ import Vocabulary
             guard let base = unsafe UnsafeMutablePointer(mutating: bytes.baseAddress) else {
                 return nil
             }
-            // SAFETY: a HeaderBlock's ranges lie in its bytes; nghttp2 reads and copies them
-            // within `submit`.
+            // SAFETY: a HeaderBlock's ranges lie in its bytes; nghttp2 reads and copies them within
+            // `submit`.
             for field in block.fields {
                 let name = unsafe UnsafeBufferPointer(rebasing: bytes[field.name])
                 let isIndexed = unsafe mayIndex(name, field.indexing)
@@ -69,7 +70,7 @@ import Vocabulary
         guard indexedNames[index].count == name.count, let start = name.baseAddress else {
             return false
         }
-        // SAFETY: both have that many bytes.
+        // SAFETY: both have `name.count` bytes.
         return unsafe memcmp(indexedNames[index], start, name.count) == 0
     }
 }

@@ -2,15 +2,16 @@ import Glibc
 package import HTTP2IO
 package import SystemIO
 
-/// A listening TCP socket, non-blocking.
+/// A non-blocking listening TCP socket.
 package struct Listener: ~Copyable {
     private let socket: Socket
-    /// Where it listens, with the port that the kernel chose for port 0.
+    /// The address on which it listens; for port 0, with the port that the kernel chose.
     package let address: SocketAddress
 
-    /// Binds and listens; port 0 lets the kernel choose.
+    /// Binds and listens; with port 0, the kernel chooses the port.
     ///
-    /// With `sharesPort` (SO_REUSEPORT) several listeners, one per thread, share the connections.
+    /// With `sharesPort` (SO_REUSEPORT), several listeners on different threads share the
+    /// connections.
     package init(
         _ address: SocketAddress,
         sharesPort: Bool = false,
@@ -27,10 +28,10 @@ package struct Listener: ~Copyable {
 
     package var fileDescriptor: Int32 { socket.fileDescriptor }
 
-    /// One waiting connection; nil when there is none.
+    /// Accepts one waiting connection; nil if there is none.
     ///
-    /// - Throws: what is not a peer's doing, EMFILE for example. A connection that broke while it
-    ///   waited is passed over.
+    /// - Throws: Errors not caused by the peer, such as EMFILE. Connections that broke while they
+    ///   waited are skipped.
     package func accept() throws(SystemError) -> AcceptedSocket? {
         while true {
             let descriptor = Glibc.accept(socket.fileDescriptor, nil, nil)
@@ -49,7 +50,7 @@ package struct Listener: ~Copyable {
     }
 }
 
-/// A connection that a `Listener` accepted, on its way into a `ServerConnection`.
+/// A connection accepted by a `Listener`, to be used by a `ServerConnection`.
 package struct AcceptedSocket: ~Copyable {
     private let socket: Socket
 

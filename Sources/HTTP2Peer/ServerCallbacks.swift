@@ -3,12 +3,12 @@ import HTTP2IO
 
 private typealias Context = UnsafeMutablePointer<ServerStreams>
 
-/// nghttp2's callbacks of a server: each finds its stream, notes one fact and returns.
+/// Sets nghttp2's callbacks for a server; each finds its stream, records one fact and returns.
 ///
-/// SAFETY (all of them): the context is the `Pinned<ServerStreams>` of the connection, which
-/// outlives the session; while nghttp2 runs, nobody else touches it. Two calls go back into
-/// nghttp2: looking up a stream's user data, which changes nothing, and, in `headersBegan`, setting
-/// it, which stores a pointer in the stream and neither sends, nor opens or closes anything.
+/// SAFETY (all callbacks): the context is the connection's `Pinned<ServerStreams>`, which outlives
+/// the session, and nothing else accesses it while nghttp2 runs. Only two calls re-enter nghttp2:
+/// reading a stream's user data, which changes nothing, and setting it in `headersBegan`, which
+/// stores a pointer in the stream and neither sends nor opens nor closes anything.
 func setServerCallbacks(_ callbacks: OpaquePointer) {
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, headersBegan)
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, fieldArrived)
@@ -35,7 +35,7 @@ private func headersBegan(
 ) -> Int32 {
     guard let frame = unsafe frame, let context = unsafe context else { return 0 }
     let streams = unsafe context.assumingMemoryBound(to: ServerStreams.self)
-    // Trailers belong to a stream that is known already.
+    // Trailers belong to a known stream.
     guard unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
     let streamID = unsafe frame.pointee.hd.stream_id
     let slot = unsafe streams.pointee.requestBegan(streamID)
@@ -62,7 +62,7 @@ private func fieldArrived(
         isNeverIndexed: flags & UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) != 0,
         slot
     )
-    // Resets the stream, not the connection.
+    // This error resets the stream, not the connection.
     return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
 }
 
@@ -156,7 +156,7 @@ private func frameSent(
     return 0
 }
 
-/// Hands nghttp2 the next bytes of a response's body (`nghttp2_data_source_read_callback`).
+/// Gives nghttp2 the next bytes of a response body (`nghttp2_data_source_read_callback`).
 func readResponseBody(
     session: OpaquePointer?,
     streamID: Int32,

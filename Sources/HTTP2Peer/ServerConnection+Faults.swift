@@ -1,9 +1,9 @@
 import Glibc
 import HTTP2IO
 
-/// What a server should never do, for simulations of one.
+/// Protocol violations for simulated faults.
 extension ServerConnection {
-    /// Sends bytes inside TLS that need be no frame.
+    /// Sends bytes inside TLS that need not be a frame.
     package func sendRaw(_ bytes: [UInt8]) {
         guard phase == .open else { return }
         channel.appendRaw(bytes)
@@ -13,7 +13,7 @@ extension ServerConnection {
     package func refuseHandshake(alert: UInt8 = 40) {
         guard phase == .handshaking else { return finish(.closedHere) }
         do throws(ConnectionFailure) {
-            // What was not read would turn the end into a TCP reset.
+            // Reads first: closing a socket with unread bytes would reset the TCP connection.
             _ = try channel.receivePlainFromSocket()
             channel.writePlain([21, 3, 3, 0, 2, 2, alert])
             try channel.flush()
@@ -23,7 +23,7 @@ extension ServerConnection {
         finish(.closedHere, abruptly: true)
     }
 
-    /// Ends this side's direction of the socket; nothing can be sent any more.
+    /// Ends the sending direction of the socket; nothing can be sent after this.
     package func endSending() {
         guard fileDescriptor >= 0 else { return }
         _ = shutdown(fileDescriptor, Int32(SHUT_WR))

@@ -2,7 +2,7 @@ import CNghttp2
 import HTTP2IO
 import Vocabulary
 
-/// How a server's connection makes progress: nothing here is for its owner.
+/// How a server's connection makes progress; internal, not for its owner.
 extension ServerConnection {
     func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
         if phase == .closed { return }
@@ -45,9 +45,9 @@ extension ServerConnection {
         }
     }
 
-    /// Puts the true stream limit into a SETTINGS frame that was just made.
+    /// Puts the true stream limit into a SETTINGS frame that was just produced.
     func correctSettings(_ frames: inout ByteQueue, _ frameByteCount: Int) {
-        // SAFETY: the frame's bytes are valid during the closure; its length is checked first.
+        // SAFETY: the frame's bytes are valid in the closure; its length is checked first.
         let isSettings = unsafe frames.withLast(frameByteCount) { frame in
             unsafe frame.count >= 9 && frame[3] == 4 && frame[4] & 1 == 0
         }
@@ -55,7 +55,7 @@ extension ServerConnection {
         guard let limit = settingsToSend.removeFirst() else { return }
         streams.value.maxConcurrentStreams = limit
         unsafe frames.withLast(frameByteCount) { frame in
-            // Entries of six bytes behind a header of nine (RFC 9113, 4.1 and 6.5.1).
+            // Six-byte entries after a nine-byte header (RFC 9113, sections 4.1 and 6.5.1).
             for entry in stride(from: 9, to: frame.count - 5, by: 6)
             where unsafe frame[entry] == 0 && frame[entry + 1] == 3 {
                 for byte in 0..<4 {

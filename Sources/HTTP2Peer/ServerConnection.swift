@@ -5,13 +5,13 @@ package import Vocabulary
 
 /// A server's connection: TCP, TLS and HTTP/2, used like a `ClientConnection`.
 ///
-/// Owned by one event-loop thread and never blocking. `respond` and the other wishes are carried
-/// out by the next `flush`. It sends whatever it is told to, even if it violates the protocol.
+/// It is owned by one event-loop thread and never blocks. `respond` and the other calls take effect
+/// with the next `flush`. It sends what its owner requests, even if that violates the protocol.
 package final class ServerConnection {
     enum Phase: Hashable {
-        /// TLS. Next: `open`, `closed`.
+        /// TLS handshake. Next: `open`, `closed`.
         case handshaking
-        /// Next: `closed`.
+        /// The connection is in use. Next: `closed`.
         case open
         case closed
     }
@@ -20,7 +20,7 @@ package final class ServerConnection {
     var streams: Pinned<ServerStreams>
     var writer = HeaderFieldWriter()
     var channel: FrameChannel
-    /// The limits of SETTINGS frames that wait to be sent, oldest first.
+    /// The stream limits of SETTINGS frames that are not sent yet, oldest first.
     var settingsToSend: [UInt32?] = []
     let configuration: ServerConfiguration
 
@@ -32,8 +32,9 @@ package final class ServerConnection {
         try self.init(socket: accepted.release(), tls: tls, configuration: configuration)
     }
 
-    /// A connection without a socket: the owner carries the ciphertext with `receive` and
-    /// `takeOutgoing`.
+    /// Makes a connection without a socket.
+    ///
+    /// The owner carries the ciphertext with `receive` and `takeOutgoing`.
     package convenience init(
         inMemory tls: TLSContext,
         configuration: ServerConfiguration = ServerConfiguration()
@@ -71,24 +72,24 @@ package final class ServerConnection {
     /// -1 without a socket.
     package var fileDescriptor: Int32 { channel.fileDescriptor }
 
-    /// What the descriptor should be watched for now.
+    /// The events to watch the descriptor for.
     package var interest: Interest {
         if phase == .closed { return [] }
         return channel.hasBacklog ? [.read, .write] : .read
     }
 
-    /// Streams that are open, refused ones left out.
+    /// Open streams without the refused ones.
     package var openStreamCount: Int { streams.value.acceptedCount }
 
     package var isClosed: Bool { phase == .closed }
 
-    /// The client's certificate in DER; nil when it sent none, or was not asked.
+    /// The client's certificate in DER; nil if it sent none or none was requested.
     package var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
 
-    /// What is in the client's certificate.
+    /// The contents of the client's certificate.
     package var clientCertificateFacts: CertificateFacts? { channel.peerCertificateFacts }
 
-    /// Moves what has happened since the last call to the end of `events`.
+    /// Moves the events since the last call to the end of `events`.
     package func takeEvents(into events: inout [ServerEvent]) {
         if events.isEmpty {
             swap(&events, &streams.value.events)
@@ -100,7 +101,7 @@ package final class ServerConnection {
 
     // MARK: What the world does
 
-    /// The loop says that the descriptor is ready.
+    /// Handles an event that the loop reported for the descriptor.
     package func readinessChanged(_ readiness: Readiness) {
         if phase == .closed || readiness == .writable { return }
         do throws(ConnectionFailure) {
@@ -113,7 +114,7 @@ package final class ServerConnection {
         if channel.isClosedByPeer { finish(.closedByPeer) }
     }
 
-    /// Takes ciphertext of the client in, without a socket.
+    /// Accepts ciphertext from the client; for a connection without a socket.
     package func receive(_ ciphertext: [UInt8]) {
         if phase == .closed { return }
         channel.receive(ciphertext)
@@ -121,19 +122,19 @@ package final class ServerConnection {
         if channel.isClosedByPeer { finish(.closedByPeer) }
     }
 
-    /// The client's direction ended, without a socket.
+    /// Handles the end of the client's stream; for a connection without a socket.
     package func receiveEnd() {
         finish(.closedByPeer)
     }
 
-    /// Takes the ciphertext for the client, without a socket.
+    /// Takes the ciphertext for the client; for a connection without a socket.
     package func takeOutgoing() -> [UInt8] { channel.takeOutgoing() }
 
     // MARK: What the owner wants
 
-    /// Answers a request; `:status` is the first of `headers`.
+    /// Answers a request; `:status` must be the first of `headers`.
     ///
-    /// - Returns: false when the stream has ended, has its answer, or a field is not valid.
+    /// - Returns: false if the stream has ended or is already answered, or if a field is not valid.
     @discardableResult
     package func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
         let raw = unsafe channel.session.raw
@@ -160,7 +161,7 @@ package final class ServerConnection {
         return status == 0
     }
 
-    /// Answers with a bare status and the given fields.
+    /// Answers with a status and the given fields, without a body.
     @discardableResult
     package func respond(
         _ streamID: Int32,
@@ -174,17 +175,18 @@ package final class ServerConnection {
         return respond(streamID, block, body: body)
     }
 
-    /// RST_STREAM.
+    /// Sends RST_STREAM.
     package func reset(_ streamID: Int32, errorCode: HTTP2ErrorCode) {
         attempt { (session) throws(HTTP2Error) in
             try session.submitReset(streamID, errorCode: errorCode.rawValue)
         }
     }
 
-    /// GOAWAY; the connection lives on until its streams have ended, or `close`.
+    /// Sends GOAWAY; the connection stays open until its streams have ended, or until `close`.
     ///
-    /// Without `lastStreamID` it names the last stream that arrived. nghttp2 sends no frame for
-    /// streams above it any more, and never a higher number than before.
+    /// Without `lastStreamID`, it names the last stream that arrived. From then on, nghttp2 sends
+    /// no frames for higher streams; a later GOAWAY cannot name a higher stream than an earlier
+    /// one.
     package func sendGoAway(
         lastStreamID: Int32? = nil,
         errorCode: HTTP2ErrorCode = .noError,
@@ -200,10 +202,10 @@ package final class ServerConnection {
         }
     }
 
-    /// A further SETTINGS frame; a new stream limit holds as soon as it is sent.
+    /// Sends a further SETTINGS frame; a new stream limit takes effect as soon as it is sent.
     package func submitSettings(_ settings: [HTTP2Setting]) {
-        // nghttp2 would end the connection over a stream above an acknowledged limit. So nghttp2
-        // gets no limit; the true one is put into the frame, and enforced here.
+        // nghttp2 would end the connection if a stream exceeded an acknowledged limit. So nghttp2
+        // gets no limit; the true one is put into the frame and enforced here.
         let limit = settings.last { $0.identifier == HTTP2Setting.maxConcurrentStreamsID }?.value
         let untold = settings.map {
             $0.identifier == HTTP2Setting.maxConcurrentStreamsID
@@ -222,12 +224,12 @@ package final class ServerConnection {
         finish(.closedHere)
     }
 
-    /// Ends the TCP connection without a word of TLS or HTTP/2; what waits is not sent.
+    /// Ends the TCP connection without GOAWAY or close_notify; bytes not yet sent are discarded.
     package func abort() {
         finish(.closedHere, abruptly: true)
     }
 
-    /// Sends what this turn has gathered, in full TLS records and as few writes as possible.
+    /// Sends what this turn has collected, in full TLS records and as few writes as possible.
     package func flush() {
         guard phase != .closed else { return }
         do throws(ConnectionFailure) {
@@ -236,7 +238,7 @@ package final class ServerConnection {
                 while phase == .open, try sendBatch() {}
                 wasFull = channel.isBacklogFull
                 try channel.flush()
-                // A socket that took everything will not become writable once more.
+                // A socket that took everything reports no further event, so continue here.
             } while wasFull && !channel.hasBacklog
         } catch {
             return finish(error)

@@ -1,13 +1,14 @@
 package import HTTP2IO
 package import Vocabulary
 
-/// What happened on a server's connection.
+/// An event on a server's connection.
 package enum ServerEvent: Hashable, Sendable {
-    /// TLS is up and the client's first SETTINGS arrived.
+    /// TLS is established and the client's first SETTINGS has arrived.
     case opened
-    /// A whole request; a body over `maxRequestBodyByteCount` is cut there.
+    /// A complete request; a body longer than `maxRequestBodyByteCount` is truncated.
     case requestArrived(streamID: Int32, HeaderBlock, body: [UInt8])
-    /// A stream ended: `noError` after its response was sent, else by RST_STREAM of either side.
+    /// A stream ended: with `noError` after its response was sent, else by RST_STREAM from either
+    /// side.
     case streamClosed(streamID: Int32, HTTP2ErrorCode)
     case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: [UInt8])
     case pingReceived
@@ -17,33 +18,33 @@ package enum ServerEvent: Hashable, Sendable {
     case closed(ConnectionFailure)
 }
 
-/// How a server's connection behaves.
+/// The settings of a server's connection.
 package struct ServerConfiguration: Hashable, Sendable {
     /// The first SETTINGS frame.
     package var settings: [HTTP2Setting] = [.maxConcurrentStreams(1000)]
-    /// Answers streams over SETTINGS_MAX_CONCURRENT_STREAMS with REFUSED_STREAM.
+    /// Whether streams over SETTINGS_MAX_CONCURRENT_STREAMS are answered with REFUSED_STREAM.
     ///
-    /// When false they arrive like any other; `openStreamCount` says.
+    /// If false, they arrive like any other; check `openStreamCount`.
     package var refusesExcessStreams = true
     package var maxRequestBodyByteCount = 65536
-    /// Bytes of a request's header fields; a longer list resets the stream.
+    /// The limit for a request's header fields in bytes; a longer list resets the stream.
     package var maxRequestHeaderByteCount = 65536
-    /// Ciphertext that may wait for the socket before frames are held back.
+    /// How much ciphertext may wait for the socket before further frames are held back.
     package var maxBacklogByteCount = 262_144
 
     package init() {}
 }
 
-/// One request of a client, from its HEADERS until its stream is closed.
+/// One request of a client, from its HEADERS until its stream closes.
 struct ServerStream: StreamEntry {
     private(set) var streamID: Int32 = 0
     var headers = HeaderBlock()
     var headerByteCount = 0
     var hasAllFields = false
-    /// Over the stream limit: refused, never reported.
+    /// Whether the stream is over the limit: refused, and never reported.
     var isRefused = false
     var requestBody: [UInt8] = []
-    /// A response was submitted: there is only one.
+    /// Whether a response was submitted; there is only one.
     var isAnswered = false
     var responseBody = OutgoingBody()
 
@@ -56,7 +57,7 @@ struct ServerStream: StreamEntry {
         _ value: Span<UInt8>,
         _ indexing: HeaderBlock.Indexing
     ) {
-        // Of a usual request none is moved to a larger room.
+        // Large enough for a typical request without reallocation.
         if headers.fields.isEmpty { headers.reserveCapacity(fieldCount: 16, byteCount: 640) }
         headers.append(name, value, indexing: indexing)
     }
@@ -66,14 +67,14 @@ struct ServerStream: StreamEntry {
     }
 }
 
-/// What the callbacks of a server session note: its streams, and the events for the owner.
+/// The facts that a server session's callbacks record: streams, and events for the owner.
 ///
-/// SAFETY: the buffers that its methods take are nghttp2's, valid for the callback; they are
-/// copied and never kept.
+/// SAFETY: the buffers passed to its methods belong to nghttp2 and are valid during the callback;
+/// they are copied and never kept.
 struct ServerStreams {
     var table = StreamTable<ServerStream>()
     var events: [ServerEvent] = []
-    /// Streams over the limit, to be reset.
+    /// Streams over the limit, which must be reset.
     var refused: [Int32] = []
     /// Open streams that were not refused.
     private(set) var acceptedCount = 0
@@ -88,7 +89,7 @@ struct ServerStreams {
         self.configuration = configuration
     }
 
-    /// - Returns: The new stream's slot.
+    /// - Returns: The slot of the new stream.
     mutating func requestBegan(_ streamID: Int32) -> Int {
         let slot = table.open(streamID)
         if configuration.refusesExcessStreams, acceptedCount >= maxConcurrentStreams {
@@ -100,7 +101,7 @@ struct ServerStreams {
         return slot
     }
 
-    /// - Returns: false when the fields are over the limit.
+    /// - Returns: false if the fields exceed the limit.
     mutating func fieldArrived(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>,
@@ -108,8 +109,8 @@ struct ServerStreams {
         _ slot: Int
     ) -> Bool {
         if table[slot].isRefused || table[slot].hasAllFields { return true }
-        // 32 octets of overhead per field, as SETTINGS_MAX_HEADER_LIST_SIZE counts them
-        // (RFC 9113, 6.5.2).
+        // 32 octets of overhead per field, as in SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113, section
+        // 6.5.2).
         table[slot].headerByteCount += name.count + value.count + 32
         guard table[slot].headerByteCount <= configuration.maxRequestHeaderByteCount else {
             return false
@@ -129,7 +130,7 @@ struct ServerStreams {
         unsafe table[slot].requestBody.append(contentsOf: bytes.prefix(room))
     }
 
-    /// END_STREAM came.
+    /// Handles the end of a request (END_STREAM).
     mutating func requestEnded(_ slot: Int) {
         if table[slot].isRefused { return }
         events.append(

@@ -5,11 +5,11 @@ import JSON
 import Synchronization
 import Vocabulary
 
-/// What the control endpoint understands; `docs/simulator.md` describes it.
+/// The routes of the control endpoint; `docs/simulator.md` describes them.
 struct ControlRoutes: Sendable {
     let simulator: RunningSimulator
 
-    /// Waits for the simulator's thread where it has to.
+    /// Answers a request; waits for the simulator's thread if necessary.
     func answer(to request: HTTPRequest) -> HTTPResponse {
         let parts = request.path.split(separator: "/").map(String.init)
         switch (request.method, parts.first, parts.count) {
@@ -87,17 +87,17 @@ struct ControlRoutes: Sendable {
     }
 }
 
-/// What the simulator's thread replies to the server's, which waits for it.
+/// The simulator thread's reply, for which the server's thread waits.
 private final class AwaitedReply: Sendable {
     private let reply = Mutex<SimulatorReply?>(nil)
     private let arrival = DispatchSemaphore(value: 0)
 
-    /// The simulator looks at commands between two requests, so that this is much more than enough.
+    /// The simulator runs commands between two requests, so this is far more than enough.
     private static let maxWait = DispatchTimeInterval.seconds(15)
 
-    /// Blocks the thread, which must not be one of the cooperative pool.
+    /// Blocks the thread, which must not belong to the cooperative pool.
     ///
-    /// - Returns: nil when nothing came in time.
+    /// - Returns: nil if no reply came in time.
     static func of(
         _ simulator: RunningSimulator,
         to command: SimulatorCommand

@@ -1,14 +1,14 @@
 import APNsSimulator
 import HTTPServer
 
-/// The simulator's control endpoint: HTTP/1.1 on a loopback port, without any protection.
+/// The simulator's control endpoint: HTTP/1.1 on a loopback port, without access control.
 enum ControlServer {
-    /// The longest scenario that can be read: see `JSONLimits`.
+    /// The longest scenario that can be parsed; see `JSONLimits`.
     private static let maxBodyByteCount = 16_777_215
-    /// More than `ControlRoutes` waits for the simulator.
+    /// Longer than `ControlRoutes` waits for the simulator.
     private static let maxExchange = Duration.seconds(60)
 
-    /// Serves on a thread of its own until the process ends; port 0 is a free one.
+    /// Serves on its own thread until the process ends; port 0 takes a free port.
     ///
     /// - Returns: The port.
     static func start(port: UInt16, simulator: RunningSimulator) throws(DemoError) -> UInt16 {

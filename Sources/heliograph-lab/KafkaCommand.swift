@@ -36,10 +36,10 @@ enum KafkaCommand {
         for topic in arguments[topic] {
             try kafka.createTopic(topic.name, partitions: topic.partitions)
         }
-        // A reader of the ready line may end it at once.
+        // Signals first: a program that reads the ready line may send one at once.
         let signals = ProcessSignals.catching([.terminate, .interrupt])
         Terminal.print(#"{"bootstrap_servers":"\#(kafka.bootstrapServers)"}"#)
-        // Reading blocks, so it has a thread of its own; the process's end ends it.
+        // Reading blocks, so it has its own thread, which ends with the process.
         Thread.detachNewThread {
             while let line = readLine() {
                 let isDone = KafkaFault(line)?.apply(to: kafka) ?? false
@@ -50,9 +50,9 @@ enum KafkaCommand {
         Terminal.end(.success)
     }
 
-    /// Each opens a port.
+    /// Each broker opens a port.
     private static let brokerLimit = 100
-    /// Of all topics together: 50 GB when they are full.
+    /// The limit for all topics together: 50 GB when they are full.
     private static let partitionLimit = 10_000
     private static let defaultPartitions = 4
 
@@ -72,7 +72,7 @@ enum KafkaCommand {
     )
 
     private static func checkPartitions(_ topics: [NewTopic]) throws(UsageError) {
-        // Each has been held to the limit, so the sum cannot overflow.
+        // Each count is within the limit, so the sum cannot overflow.
         guard topics.map(\.partitions).reduce(0, +) <= partitionLimit else {
             throw UsageError(
                 "--topic: too many partitions, of about 5 MB each; create at most "
@@ -102,8 +102,8 @@ enum KafkaCommand {
             self.partitions = partitions
         }
 
-        /// Kafka's own rule (`org.apache.kafka.common.internals.Topic`); librdkafka does not have
-        /// it.
+        /// Kafka's own rule (`org.apache.kafka.common.internals.Topic`), which librdkafka does not
+        /// check.
         private static func isTopicName(_ text: Substring) -> Bool {
             (1...249).contains(text.utf8.count) && text != "." && text != ".."
                 && text.allSatisfy { character in

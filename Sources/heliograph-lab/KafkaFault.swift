@@ -1,13 +1,13 @@
 import EmbeddedKafka
 import KafkaIO
 
-/// What a line of text asks of the embedded Kafka.
+/// A fault of the embedded Kafka, read from a line of text.
 enum KafkaFault: Hashable, Sendable {
-    /// A broker's connections end, and it takes no new ones, until it is up again.
+    /// A broker goes down: its connections end and it accepts none, until it is up again.
     case broker(Int, isUp: Bool)
-    /// Every answer of a broker comes so much later.
+    /// Every response of a broker is delayed by this time.
     case delay(broker: Int, Duration)
-    /// The next requests of that kind fail with that code.
+    /// The next requests of this kind fail with this code.
     case failures(EmbeddedKafka.Request, KafkaError.Code, count: Int)
 
     static let usage =
@@ -38,7 +38,7 @@ enum KafkaFault: Hashable, Sendable {
         }
     }
 
-    /// - Returns: false if there is no such broker.
+    /// - Returns: false if the broker does not exist.
     func apply(to kafka: EmbeddedKafka) -> Bool {
         switch self {
         case .broker(let broker, _), .delay(let broker, _):

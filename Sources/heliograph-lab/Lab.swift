@@ -2,9 +2,9 @@ package import Commands
 import Log
 import Service
 
-/// The workbench: everything that runs the service against stand-ins.
+/// The workbench: commands that run the service against simulated peers.
 ///
-/// Not in the production image.
+/// It is not part of the production image.
 @main
 enum Lab {
     static func main() async {

@@ -1,11 +1,11 @@
 import Glibc
 import SystemIO
 
-/// What the workbench writes for other programs.
+/// Writes the files that the workbench makes for other programs.
 enum LabFile {
-    /// Writes a whole file, over what was there; `name` is what a complaint calls it.
+    /// Writes a whole file and replaces an existing one; `name` is used in error messages.
     ///
-    /// Only the owner may read a new file that `isSecret`.
+    /// If `isSecret`, a new file is readable only by its owner.
     static func write(
         _ bytes: [UInt8],
         to path: String,

@@ -39,7 +39,7 @@ enum SimulateAPNsCommand {
             if let port = arguments[controlPort] {
                 control = try ControlServer.start(port: port, simulator: simulator)
             }
-            // A reader of the ready line may end it at once.
+            // Signals first: a program that reads the ready line may send one at once.
             let signals = ProcessSignals.catching([.terminate, .interrupt])
             try introduce(simulator, keys, control, arguments)
             await signals.untilDrain()

@@ -81,7 +81,7 @@ enum SimulateCommand {
     }
 }
 
-/// Hands out seeds, each once.
+/// Hands out each seed once.
 private final class SeedQueue: Sendable {
     private let range: Range<UInt64>
     private let position: Mutex<UInt64>
@@ -100,7 +100,7 @@ private final class SeedQueue: Sendable {
     }
 }
 
-/// What all runs together came to.
+/// The combined result of all runs.
 private struct SimulationSummary {
     private let expected: Int
     private var done = 0

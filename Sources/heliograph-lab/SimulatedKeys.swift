@@ -5,7 +5,7 @@ import HTTP2Peer
 import JSON
 import Vocabulary
 
-/// The signing keys of a simulator: its own, and those of a key file.
+/// The signing keys that a simulator accepts: its own, and those of a key file.
 struct SimulatedKeys {
     static let ownKeyID = "ABC123DEFG"
     static let ownTeamID = "DEF123GHIJ"
@@ -13,7 +13,7 @@ struct SimulatedKeys {
     let ownPEM = EphemeralAuthority.signingKeyPEM()
     private(set) var registered: [RegisteredKey] = []
 
-    /// Reads a key file, JSON as docs/simulator.md describes it; nil: no further keys.
+    /// Reads a key file, JSON as described in docs/simulator.md; nil: no further keys.
     init(_ path: String?) throws {
         registered.append(
             RegisteredKey(
@@ -61,7 +61,7 @@ struct SimulatedKeys {
         return key
     }
 
-    /// The key in the file, or a new one that is written there.
+    /// Reads the key in the file, or makes a new one and writes it there.
     private static func pem(_ file: String) throws -> [UInt8] {
         if let known = FileManager.default.contents(atPath: file) { return Array(known) }
         let made = EphemeralAuthority.signingKeyPEM()

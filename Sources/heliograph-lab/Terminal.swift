@@ -2,14 +2,14 @@ import Foundation
 import Log
 import Service
 
-/// Standard output, as a terminal or not, and the exit.
+/// Standard output, which may be a terminal, and the end of the process.
 enum Terminal {
     enum Ending: Int32 {
         case success = 0
         case failure = 1
     }
 
-    /// Whether lines may be drawn over.
+    /// Whether lines can be redrawn.
     static var isInteractive: Bool {
         isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
@@ -18,14 +18,14 @@ enum Terminal {
         write(line.printableLines + "\n")
     }
 
-    /// Draws over the line before, on a terminal; elsewhere prints a line.
+    /// Redraws the previous line on a terminal; elsewhere, prints a line.
     static func progress(_ line: String) {
         guard isInteractive else { return print(line) }
-        // Without wrapping: a second row could not be drawn over.
+        // Turns line wrapping off: a second row could not be redrawn.
         write("\r\u{1B}[2K\u{1B}[?7l" + line.printable + "\u{1B}[?7h")
     }
 
-    /// Leaves the line that `progress` drew as it is.
+    /// Keeps the line that `progress` drew last.
     static func endProgress() {
         if isInteractive { print() }
     }

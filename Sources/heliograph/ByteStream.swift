@@ -1,12 +1,12 @@
 import Glibc
 import Log
 
-/// Standard output accepts no more: what is there is incomplete.
+/// Standard output cannot be written; the output so far is incomplete.
 struct OutputError: Error, CustomStringConvertible {
-    /// Of errno(3).
+    /// The `errno` of the write.
     let code: Int32
 
-    /// Nobody reads it any more, as after `head`; otherwise it is a full disk or the like.
+    /// Whether the reader has closed the pipe, as `head` does; otherwise the disk may be full.
     var isReaderGone: Bool { code == EPIPE }
 
     var description: String {
@@ -15,7 +15,7 @@ struct OutputError: Error, CustomStringConvertible {
     }
 }
 
-/// A file descriptor that is read or written in blocks; blocks are what bounds memory.
+/// A file descriptor read or written in blocks, which bounds the memory used.
 struct ByteStream {
     private let fileDescriptor: Int32
 
@@ -26,13 +26,13 @@ struct ByteStream {
         self.fileDescriptor = fileDescriptor
     }
 
-    /// Opens a file for reading; nil when that is not possible, with the reason in `errno`.
+    /// Opens a file for reading; nil on failure, with the reason in `errno`.
     init?(path: String) {
         fileDescriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         if fileDescriptor < 0 { return nil }
     }
 
-    /// Of a regular file; nil for a pipe, a terminal and the like.
+    /// The size of a regular file; nil for pipes, terminals and the like.
     var byteCount: Int? {
         var status = stat()
         guard unsafe fstat(fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG
@@ -53,7 +53,7 @@ struct ByteStream {
         }
     }
 
-    /// Everything up to the end; nil after an error, or beyond the limit.
+    /// Reads everything up to the end; nil after an error or beyond the limit.
     func readAll(limit: Int) -> [UInt8]? {
         var bytes: [UInt8] = []
         var block = [UInt8](repeating: 0, count: 1 << 16)
@@ -64,7 +64,7 @@ struct ByteStream {
         return nil
     }
 
-    /// Writes everything, however long that takes.
+    /// Writes all bytes, however long it takes.
     func write(_ bytes: [UInt8]) throws(OutputError) {
         let code = writeWhole(bytes, to: fileDescriptor, patienceMilliseconds: -1)
         guard code == 0 else { throw OutputError(code: code) }

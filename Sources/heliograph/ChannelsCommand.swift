@@ -96,7 +96,7 @@ enum ChannelsCommand {
     ) { ChannelRequestOptions.carryOut(.delete($0[channel]), $0) }
 }
 
-/// What every request about channels needs.
+/// The options of every request about channels.
 private enum ChannelRequestOptions {
     static func parameters(_ own: [any DeclaredParameter] = []) -> [any DeclaredParameter] {
         [ConfigurationOption.config, bundleID] + own + [environment, timeout, json]
@@ -142,7 +142,8 @@ private enum ChannelRequestOptions {
                 environment: arguments[environment]
             )
             if let text = arguments[json] ? report.json : report.text {
-                // A channel whose ID nobody has seen is a channel too many.
+                // If the ID of a created channel is lost, the channel cannot be used but still
+                // counts.
                 Console.show(
                     text,
                     orTell: "\(report.remarks)\n\(text)",

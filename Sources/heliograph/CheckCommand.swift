@@ -14,7 +14,7 @@ enum CheckCommand {
         help: "Also try Kafka, the Schema Registry and APNs."
     )
 
-    /// Of one connection to APNs.
+    /// The limit for one connection to APNs.
     private static let timeout = Duration.seconds(10)
 
     static let command = Command(
@@ -63,9 +63,9 @@ enum CheckCommand {
         Console.complain("configuration, keys and files are valid")
     }
 
-    /// Prints each part of what is found as soon as it is known.
+    /// Prints each group of findings as soon as it is complete.
     ///
-    /// - Throws: What keeps it from trying; ends the process if anything does not work.
+    /// - Throws: Errors that prevent the check; ends the process if any connection fails.
     private static func tryConnections(_ configuration: Configuration) throws {
         let parts: [() throws -> [ConnectionFinding]] = [
             { configuration.tryKafkaAndRegistry() },

@@ -3,7 +3,7 @@ import Tools
 import Vocabulary
 
 extension ValueType<Timestamp> {
-    /// A point in time, as `--since` and `--until` take it.
+    /// A point in time, as used by `--since` and `--until`.
     static var moment: Self {
         Self(
             "time",

@@ -4,7 +4,7 @@ import Foundation
 import Service
 import Vocabulary
 
-/// `--config <file>`, shared by the commands that need the configuration.
+/// The option `--config <file>`, shared by the commands that need the configuration.
 enum ConfigurationOption {
     static let config = Option.required(
         "config",
@@ -33,7 +33,7 @@ extension Arguments {
     }
 }
 
-/// What several commands say.
+/// Help texts shared by several commands.
 enum CommonText {
     static let json = "Print JSON, one object per line."
 }

@@ -2,27 +2,27 @@ import Glibc
 import Log
 import Service
 
-/// Standard output, standard error and the exit.
+/// Standard output, standard error and the end of the process.
 ///
-/// Nothing else in the program writes to either, so no peer's text steers a terminal.
+/// Nothing else in the program writes to either, so text from peers cannot control the terminal.
 enum Console {
     enum Ending: Int32 {
         case success = 0
         case failure = 1
-        /// It is not known: what was asked (`validate`), or whether it was done (`channels`).
+        /// The result is not known: the answer (`validate`), or whether it was done (`channels`).
         case unchecked = 2
-        /// `EX_TEMPFAIL` of sysexits.h: to be started again.
+        /// `EX_TEMPFAIL` of sysexits.h: start the program again.
         case again = 75
     }
 
-    /// A piece of a line, and how it looks.
+    /// A part of a line with its colour.
     struct Piece {
         var text: String
-        /// Parameters of "select graphic rendition" (ECMA-48, 8.3.117); nil: as usual.
+        /// Parameters of "select graphic rendition" (ECMA-48, section 8.3.117); nil: the default.
         var rendition: String?
     }
 
-    /// Writes lines of such pieces to standard output.
+    /// Writes lines, each made of pieces, to standard output.
     static func write(_ lines: [[Piece]]) throws(OutputError) {
         let texts = lines.map { line in
             line.map { piece in
@@ -39,19 +39,19 @@ enum Console {
         try ByteStream.output.write(Array(text.utf8))
     }
 
-    /// Draws over the last line of standard error, which is a terminal.
+    /// Replaces the last line on standard error, which must be a terminal.
     static func draw(_ line: String) {
         StandardError.write(Array("\r\u{1B}[2K\(line.printable)".utf8))
     }
 
-    /// Writes the result to standard output.
+    /// Writes a result to standard output.
     ///
-    /// When that takes no more, it says so on standard error and ends the process.
+    /// If that fails, it reports the error on standard error and ends the process.
     ///
     /// - Parameters:
-    ///   - text: One line or several.
-    ///   - rest: What also goes to standard error, because it must not be lost.
-    ///   - ending: How the process then ends.
+    ///   - text: One or more lines.
+    ///   - rest: Text that must not be lost; after a failure, it goes to standard error too.
+    ///   - ending: The exit code after a failure.
     static func show(_ text: String, orTell rest: String = "", ending: Ending = .failure) {
         let line = text.hasSuffix("\n") ? text : text + "\n"
         do {
@@ -63,15 +63,17 @@ enum Console {
         }
     }
 
-    /// Prints each line with the command's name before it.
+    /// Prints lines to standard error, each prefixed with the program's name.
     static func complain(_ text: String) {
         let lines = text.printableLines.split(separator: "\n").map { "heliograph: \($0)\n" }
             .joined()
         StandardError.write(Array(lines.utf8))
     }
 
-    /// Ends the process without waiting for the libraries' threads: everything that matters is
-    /// written and committed, and tearing a Kafka client down can hang (librdkafka 2.0.2).
+    /// Ends the process without waiting for the libraries' threads.
+    ///
+    /// Everything that matters is written and committed, and destroying a Kafka client can hang
+    /// (librdkafka 2.0.2).
     static func end(_ ending: Ending) -> Never {
         _exit(ending.rawValue)
     }

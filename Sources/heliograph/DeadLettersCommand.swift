@@ -132,7 +132,7 @@ enum DeadLettersCommand {
         return Int(number).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
     }
 
-    /// A topic and a cause may be words of the letter's headers.
+    /// Reports progress; the topic and the cause may be text from the letter's headers.
     private static func report(_ report: DeadLetterReplay.Report) {
         switch report {
         case .progress(let counts):
@@ -145,7 +145,7 @@ enum DeadLettersCommand {
     }
 }
 
-/// Which dead letters a command is about.
+/// The options that select dead letters.
 private enum DeadLetterSelection {
     static let parameters: [any DeclaredParameter] = [
         reason, bundleID, since, until, partition, offset, from, limit,

@@ -61,7 +61,7 @@ enum FingerprintCommand {
         case configuration(String)
     }
 
-    /// A key file counts more than the variable that names a configuration.
+    /// A key file takes precedence over the environment variable that names a configuration.
     private static func keySource(_ arguments: Arguments) throws(UsageError) -> KeySource {
         switch (arguments[keyFile], arguments[config]) {
         case (let file?, _) where !arguments.has(config): return .file(file)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// One GET over HTTP/1.1 without TLS, as container runtimes want it: no shell, no curl.
+/// One GET over HTTP/1.1 without TLS, for container images without a shell or curl.
 struct HealthProbe {
-    /// The result of the request, if it failed.
+    /// Why the request failed.
     enum Failure: Error, Hashable, CustomStringConvertible {
         case notHTTP
         case unknownHost(String)
         case unreachable(String)
-        /// Nothing that begins like an answer of HTTP.
+        /// The bytes received do not start like an HTTP answer.
         case noAnswer
         case refused(status: Int)
 
@@ -32,7 +32,7 @@ struct HealthProbe {
         let rest = url.dropFirst("http://".count)
         let authority = rest.prefix { $0 != "/" }
         path = authority.endIndex == rest.endIndex ? "/" : String(rest[authority.endIndex...])
-        // The colons of an IPv6 address are in brackets (RFC 3986, 3.2.2).
+        // An IPv6 address is in brackets because of its colons (RFC 3986, section 3.2.2).
         let name = authority.prefix { $0 != (authority.first == "[" ? "]" : ":") }
         let isBracketed = authority.first == "["
         let end = authority[name.endIndex...].dropFirst(isBracketed ? 1 : 0)
@@ -44,7 +44,8 @@ struct HealthProbe {
         else { throw .notHTTP }
     }
 
-    /// Returns when the status is 2xx; each system call takes `seconds` at most.
+    /// Sends the request, and returns if the status is 2xx; each system call takes at most
+    /// `seconds`.
     func ask(seconds: Int) throws(Failure) {
         let socket = try connected(seconds: seconds)
         defer { _ = close(socket) }
@@ -65,7 +66,7 @@ struct HealthProbe {
         guard unsafe getaddrinfo(host, port, &hints, &list) == 0, let first = unsafe list else {
             throw .unknownHost(host)
         }
-        // SAFETY: the list is valid until it is freed, which is after the last use.
+        // SAFETY: the list is valid until it is freed, after its last use.
         defer { unsafe freeaddrinfo(first) }
         var problem: Int32 = 0
         var next = unsafe Optional(first)
@@ -114,7 +115,7 @@ struct HealthProbe {
         return line
     }
 
-    /// The status code of `HTTP/1.1 200 OK` (RFC 9112, 4).
+    /// The status code in `HTTP/1.1 200 OK` (RFC 9112, section 4).
     private func status(in line: [UInt8]) throws(Failure) -> Int {
         let words = String(decoding: line, as: UTF8.self).split(separator: " ")
         guard words.count > 1, words[0].hasPrefix("HTTP/1."), let status = Int(words[1].prefix(3))

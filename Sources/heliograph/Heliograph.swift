@@ -7,27 +7,27 @@ import Service
 @main
 enum Main {
     static func main() async {
-        // Not all libraries write with MSG_NOSIGNAL: libcurl's TLS does not, nor does what goes to
-        // a pager or a log collector. A reader that has gone must be a failed write, not the end.
+        // Not everything writes with MSG_NOSIGNAL: neither libcurl's TLS nor writes to a pager or a
+        // log collector. If the reader is gone, the write must fail instead of ending the process.
         _ = signal(SIGPIPE, SIG_IGN)
         forbidCoreDumps()
         await HeliographCommand.program.main(printable: \.printableLines)
     }
 }
 
-/// Has the kernel write no core dump: the memory holds keys, passwords and device tokens.
+/// Disables core dumps: the memory holds keys, passwords and device tokens.
 ///
-/// The limit 1 is less than any dump, and the one at which the kernel also leaves a program alone
-/// that `core_pattern` names, as systemd-coredump; 0 is not (`do_coredump` in Linux'
-/// fs/coredump.c). PR_SET_DUMPABLE would do the same, but it closes /proc to the process' own user,
-/// and then a crash report of Swift's has no names, and no images to find them in.
+/// A limit of 1 byte is less than any dump. It is also the value for which the kernel does not run
+/// the program in `core_pattern`, such as systemd-coredump; 0 is not (`do_coredump` in Linux'
+/// fs/coredump.c). PR_SET_DUMPABLE would do the same, but it also closes /proc to the process's own
+/// user, and Swift's crash reports then have neither symbol names nor images.
 private func forbidCoreDumps() {
     var none = rlimit(rlim_cur: 1, rlim_max: 1)
-    // It fails where the limit is 0 already and may not be raised: then no file is written.
+    // It fails if the limit is 0 and cannot be raised; no file is written in that case.
     _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 }
 
-/// The program's table: everything that belongs to running the service.
+/// The command table of the program, with all commands for running the service.
 package enum HeliographCommand {
     package static let program = Program(command, version: Service.Heliograph.version)
 

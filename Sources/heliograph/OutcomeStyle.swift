@@ -3,14 +3,15 @@ import Service
 import Tools
 import Vocabulary
 
-/// Whether lines have colours.
+/// When lines are coloured.
 enum ColorChoice: String, CaseIterable {
     case auto
     case always
     case never
 
-    /// `auto`: on a terminal that is not dumb, unless NO_COLOR is set to anything
-    /// (https://no-color.org).
+    /// Whether to use colours; `auto`: on a terminal, unless TERM is `dumb` or NO_COLOR is set.
+    ///
+    /// See https://no-color.org.
     var isOn: Bool {
         switch self {
         case .always: return true
@@ -23,11 +24,11 @@ enum ColorChoice: String, CaseIterable {
     }
 }
 
-/// Lines of outcomes for people.
+/// Formats outcomes as lines for people.
 struct OutcomeStyle {
     let isColored: Bool
 
-    /// The columns with two spaces between; the outcome and its reason line up.
+    /// The columns separated by two spaces, with outcome and reason padded to line up.
     func line(_ outcome: TailedOutcome) -> [Console.Piece] {
         var columns = outcome.columns
         for (index, width) in [(1, 13), (2, 22)] where columns.indices.contains(index) {
@@ -44,9 +45,9 @@ struct OutcomeStyle {
         return pieces
     }
 
-    /// Green for what arrived, yellow for what needs no action, red for what does.
+    /// Green for an accepted notification, yellow if no action is needed, red if it is needed.
     ///
-    /// See ECMA-48, 8.3.117. The word next to it says the same without colours.
+    /// See ECMA-48, section 8.3.117. The text says the same without colours.
     private static func color(of kind: OutcomeKind) -> String {
         switch kind {
         case .accepted: "32"

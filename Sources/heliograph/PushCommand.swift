@@ -53,7 +53,7 @@ enum PushCommand {
                 try eventText(arguments),
                 as: isBroadcast ? .broadcast : .notification
             )
-            // Who does not hear that APNs has it sends it again.
+            // A user who does not see that APNs accepted it would send it again.
             Console.show(report.text, orTell: report.text)
             Console.end(report.isAccepted ? .success : .failure)
         } catch {

@@ -28,7 +28,7 @@ enum RunCommand {
             143: "Ended at once by a second SIGTERM.",
         ]
     ) { arguments in
-        // First of all: as PID 1 of a container, a signal that nobody catches is dropped.
+        // Must come first: as PID 1 of a container, a signal without a handler is ignored.
         Service.Heliograph.catchSignals()
         let configuration = arguments.loadConfiguration()
         do {

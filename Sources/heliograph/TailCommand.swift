@@ -45,8 +45,8 @@ enum TailCommand {
                 from: arguments[since].map(OutcomeTail.Start.time) ?? (follows ? .now : .beginning),
                 filter: OutcomeSelection.filter(arguments)
             )
-            // Not before: a broker that is silent keeps the lines above for minutes, in which
-            // nobody looks at a request to end.
+            // Not earlier: an unresponsive broker can block the lines above for minutes, in which
+            // nobody checks the flag.
             Interruption.watch()
             if tail.isWithoutTimes {
                 Console.complain(
@@ -92,7 +92,7 @@ enum TailCommand {
         help: "When to use colors; auto: on a terminal, unless NO_COLOR is set."
     )
 
-    /// - Returns: How many were shown.
+    /// - Returns: How many outcomes were shown.
     private static func show(_ tail: OutcomeTail, _ arguments: Arguments) throws -> Int {
         let style = OutcomeStyle(isColored: arguments[color].isOn)
         let (isJSON, noFollow) = (arguments[json], arguments[noFollow])
@@ -103,7 +103,7 @@ enum TailCommand {
             let wasAtEnd = noFollow && tail.hasReachedEnd
             let outcomes = try tail.next().prefix(limit - count)
             let lines = outcomes.map { isJSON ? [Console.Piece(text: $0.json)] : style.line($0) }
-            // A reader that has gone, as `head` does, wants no more: that is not a fault.
+            // A reader that closed the pipe, as `head` does, needs no more: not an error.
             do throws(OutputError) {
                 try Console.write(lines)
             } catch {
@@ -124,7 +124,7 @@ enum TailCommand {
     }
 }
 
-/// Which outcomes `tail` shows.
+/// The options that select the outcomes to show.
 private enum OutcomeSelection {
     static let parameters: [any DeclaredParameter] = [
         outcome, reason, bundleID, topic, credential, eventID,

@@ -2,11 +2,11 @@ import Glibc
 import Service
 import Tools
 
-/// How far `validate` is: one line on standard error, drawn over again and again.
+/// The progress of `validate`: one line on standard error, redrawn in place.
 ///
-/// Only on a terminal, and only where the results do not show it already on that same terminal.
+/// It appears only if standard error is a terminal and standard output is not.
 struct ValidationProgress {
-    /// Of the whole input; nil: nobody knows.
+    /// The size of the input; nil: unknown.
     private let byteCount: Int?
     private let isShown = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0
     private var bytesRead = 0
@@ -16,7 +16,7 @@ struct ValidationProgress {
         self.byteCount = byteCount
     }
 
-    /// So many bytes more were read; draws the line if it is time to.
+    /// Counts further bytes read, and redraws the line if it is due.
     mutating func advance(by count: Int, _ summary: ValidationSummary) {
         guard isShown, count > 0 else { return }
         bytesRead += count
@@ -26,7 +26,7 @@ struct ValidationProgress {
         Console.draw("heliograph: \(summary.progress(bytesRead: bytesRead, of: byteCount))")
     }
 
-    /// Makes room for other lines.
+    /// Removes the line, so that others can be printed.
     func erase() {
         if lastShown != nil { Console.draw("") }
     }

@@ -84,7 +84,7 @@ private struct Demo {
     let adminPort: UInt16
     let logLevel: LogLevel
 
-    /// The longest that the file's events may take.
+    /// The limit for all events of the file together.
     private static let deadline = Duration.seconds(120)
 
     /// - Returns: Whether every event had the outcome that its line expects.
@@ -110,12 +110,12 @@ private struct Demo {
         DemoReport(ledger: ledger, elapsed: elapsed, simulator: world.simulator.statistics).print()
         let isRight = judge(ledger)
         if keepRunning { try await keepProducing(world) }
-        // Drains, commits and leaves, as SIGTERM would have it.
+        // Drains, commits and leaves the group, as after SIGTERM.
         service.cancel()
         return judge(try await service.value, ledger) && isRight
     }
 
-    /// Publishes the events and follows them, on a thread of its own, until each has its outcome.
+    /// Publishes the events and follows them on its own thread until each has its outcome.
     private func follow(
         _ events: [DemoEvent],
         in world: DemoWorld,
@@ -123,7 +123,7 @@ private struct Demo {
     ) async throws -> (DemoLedger, Duration) {
         let run = DemoRun(kafka: world.kafka, events: events)
         let watch = Task {
-            // A service that cannot start ends the demo at once, with its own words.
+            // A service that cannot start ends the demo at once, with the service's own message.
             if case .failure(let error) = await service.result { run.giveUp("\(error)") }
         }
         defer { watch.cancel() }
@@ -134,7 +134,7 @@ private struct Demo {
         }
     }
 
-    /// Prints what is not as expected.
+    /// Prints everything that is not as expected.
     private func judge(_ ledger: DemoLedger) -> Bool {
         let surprises = ledger.surprises
         for surprise in surprises.prefix(20) { Terminal.print("NOT AS EXPECTED: \(surprise)") }
@@ -155,7 +155,7 @@ private struct Demo {
         return isRight
     }
 
-    /// The service's own numbers must say the same: all settled, nothing handed back.
+    /// Checks that the service's own counts agree: all events settled, none handed back.
     private func judge(_ counts: ShardCounts, _ ledger: DemoLedger) -> Bool {
         Terminal.print(
             "service stopped: \(counts.consumed) records read, \(counts.terminal) outcomes "
@@ -166,7 +166,7 @@ private struct Demo {
             && counts.consumed == ledger.lines.count
     }
 
-    /// Fresh events: those of the file again would be duplicates, and expired.
+    /// Produces new events: those of the file would now be duplicates, or expired.
     private func keepProducing(_ world: DemoWorld) async throws {
         let rate = 20
         Terminal.print(

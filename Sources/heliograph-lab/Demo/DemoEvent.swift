@@ -2,16 +2,16 @@ import Foundation
 import JSON
 import Vocabulary
 
-/// A line of an events file: what to publish, and what should come of it.
+/// A line of an events file: what to publish, and which outcome to expect.
 ///
 /// A line is `{"value": …}` with any JSON, `{"raw": "text"}` or `{"base64": "…"}`, with optional
 /// `key`, `headers` and `expect`; or it is an event itself, with no expectation.
 struct DemoEvent: Sendable {
     enum Expectation: Hashable, Sendable {
         case outcome(String, reason: String?)
-        /// As above, whatever the reason.
+        /// As above, with any reason.
         case outcomeOfAnyReason(String)
-        /// A tombstone: nothing comes of it.
+        /// A tombstone, which gets no outcome.
         case nothing
     }
 
@@ -21,7 +21,7 @@ struct DemoEvent: Sendable {
     var headers: [RecordHeader]
     var expectation: Expectation?
 
-    /// Reads a file; every line that is not an event line is a problem with its number.
+    /// Reads a file; reports each line that is not an event line, with its number.
     static func read(_ path: String) throws(DemoError) -> [DemoEvent] {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw DemoError("events file '\(path)' cannot be read")
@@ -71,7 +71,7 @@ struct DemoEvent: Sendable {
                         + #"{"value": <the event>, "expect": …}"#
                 )
             }
-            // The line is the event.
+            // The line itself is the event.
             value = bytes
             key = tree["device_token"]?.string.map { Array($0.utf8) }
         }
@@ -91,7 +91,7 @@ struct DemoEvent: Sendable {
     }
 }
 
-/// Why the demo cannot continue: one sentence.
+/// Why the demo cannot continue, in one sentence.
 struct DemoError: Error, CustomStringConvertible {
     let description: String
 

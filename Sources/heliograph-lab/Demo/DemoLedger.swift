@@ -2,17 +2,17 @@ import EventCodec
 import JSON
 import Vocabulary
 
-/// What came of each event of the demo, held against what was expected.
+/// The outcomes of the demo's events, compared with the expected ones.
 struct DemoLedger {
     struct Line {
         var event: DemoEvent
-        /// Outcomes in order of arrival; one is right.
+        /// In order of arrival; exactly one is correct.
         var outcomes: [JSONValue] = []
     }
 
     private(set) var lines: [Line]
     private var lineOfPosition: [String: Int] = [:]
-    /// Outcomes of events that nobody published.
+    /// The number of outcomes for events that the demo did not publish.
     private(set) var strays = 0
     /// From a record's arrival in the service to its outcome.
     private(set) var latenciesMilliseconds: [Int64] = []
@@ -25,7 +25,7 @@ struct DemoLedger {
 
     // MARK: Inputs
 
-    /// A record of the source topic was seen: now its place in Kafka is known.
+    /// Notes the partition and offset of an event, from its record in the source topic.
     mutating func published(_ record: Record, in partition: TopicPartition) {
         let header = record.headers.last { $0.name == DemoPublisher.lineHeader }
         guard let text = header?.value, let index = Int(String(decoding: text, as: UTF8.self)),
@@ -63,18 +63,18 @@ struct DemoLedger {
 
     // MARK: Queries
 
-    /// From the first record's arrival in the service to the last outcome.
+    /// From the arrival of the first record in the service to the last outcome.
     var span: Duration {
         guard let firstReceived, let lastCompleted else { return .zero }
         return .milliseconds(lastCompleted.milliseconds - firstReceived.milliseconds)
     }
 
-    /// Events that some outcome must come of.
+    /// The number of events that must get an outcome.
     var expected: Int { lines.count { !$0.isTombstone } }
     var arrived: Int { lines.count { !$0.outcomes.isEmpty } }
     var isComplete: Bool { lines.allSatisfy { $0.isTombstone || !$0.outcomes.isEmpty } }
 
-    /// How many outcomes of each kind have come.
+    /// The number of outcomes of each kind.
     var kinds: [(kind: String, count: Int)] {
         var counts: [String: Int] = [:]
         for line in lines {
@@ -85,7 +85,7 @@ struct DemoLedger {
         return counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
     }
 
-    /// Every event whose outcome is not the one that its line expects, in words.
+    /// A description of each event whose outcome is not the expected one.
     var surprises: [String] { lines.compactMap(\.surprise) }
 
     private static func position(_ partition: TopicPartition, _ offset: Int64) -> String {
@@ -96,7 +96,7 @@ struct DemoLedger {
 extension DemoLedger.Line {
     var isTombstone: Bool { event.value == nil }
 
-    /// Nil: as expected.
+    /// nil: as expected.
     var surprise: String? {
         let place = "line \(event.line)"
         if case .nothing? = event.expectation {

@@ -3,10 +3,10 @@ import KafkaIO
 import SystemIO
 import Vocabulary
 
-/// Publishes events and waits until Kafka has them.
+/// Publishes events and waits until Kafka has acknowledged them.
 final class DemoPublisher {
     private static let wakeupID: UInt64 = 1
-    /// Carries the event's place in the file, so that its record is found again.
+    /// The header with the event's index in the file, to find its record again.
     static let lineHeader = "demo-line"
 
     private let producer: Producer

@@ -2,7 +2,7 @@ import APNsSimulator
 import Foundation
 import JSON
 
-/// What the demo prints at its end.
+/// The report at the end of the demo.
 struct DemoReport {
     let ledger: DemoLedger
     let elapsed: Duration

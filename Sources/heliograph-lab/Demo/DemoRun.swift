@@ -5,11 +5,11 @@ import Synchronization
 import SystemIO
 import Vocabulary
 
-/// One pass of the demo's events through the service, with progress as it goes.
+/// One pass of the demo's events through the service, with progress output.
 final class DemoRun: Sendable {
     private let kafka: EmbeddedKafka
     private let events: [DemoEvent]
-    /// Why there is no use in waiting.
+    /// The reason to stop waiting, if there is one.
     private let obstacle = Mutex<String?>(nil)
 
     init(kafka: EmbeddedKafka, events: [DemoEvent]) {
@@ -17,14 +17,14 @@ final class DemoRun: Sendable {
         self.events = events
     }
 
-    /// Ends the wait: the service has ended.
+    /// Ends the wait, because the service has ended.
     func giveUp(_ reason: String) {
         obstacle.withLock { $0 = reason }
     }
 
-    /// Publishes every event and waits until each has its outcome, or the time is over.
+    /// Publishes all events and waits until each has its outcome or the time is up.
     ///
-    /// Blocks; for a thread of its own.
+    /// It blocks, so call it on its own thread.
     func untilComplete(_ deadline: Duration) throws -> (DemoLedger, Duration) {
         var ledger = DemoLedger(events)
         let publisher = try DemoPublisher(kafka)
@@ -34,7 +34,7 @@ final class DemoRun: Sendable {
         Terminal.print("published \(events.count) events")
         try locate(&ledger)
         var shown = ""
-        // Where lines cannot be drawn over, one a second is enough.
+        // If the line cannot be redrawn, one line per second is enough.
         var nextLine = start
         while !ledger.isComplete, SystemClock.now < start + deadline {
             if let obstacle = obstacle.withLock({ $0 }) { throw DemoError(obstacle) }
@@ -51,7 +51,7 @@ final class DemoRun: Sendable {
         }
         Terminal.endProgress()
         let elapsed = SystemClock.now - start
-        // What comes twice comes soon.
+        // Duplicate outcomes would arrive soon.
         for record in try results.next(until: SystemClock.now + .milliseconds(500)) {
             ledger.outcomeArrived(record)
         }
@@ -60,7 +60,7 @@ final class DemoRun: Sendable {
         return (ledger, elapsed)
     }
 
-    /// Reads the source topic back, to know each event's partition and offset.
+    /// Reads the source topic to find each event's partition and offset.
     private func locate(_ ledger: inout DemoLedger) throws {
         let source = try TopicTap(DemoWorld.source, kafka)
         var located = 0

@@ -6,12 +6,12 @@ import KafkaIO
 import Service
 import Vocabulary
 
-/// Everything the demo runs, in this process: a Kafka, an APNs, and the service between them.
+/// Everything that the demo runs in this process: Kafka, APNs, and the service between them.
 final class DemoWorld: Sendable {
     static let source = KafkaTopic("notifications")
     static let results = KafkaTopic("notifications.results")
     private static let partitions = 4
-    /// What the demo's own events are for; the last is the topic of device management.
+    /// The bundle IDs of the demo's own events; the last is the topic of device management.
     static let bundleIDs = ["com.example.News", "com.example.Chat", "com.apple.mgmt.*"]
 
     let kafka: EmbeddedKafka
@@ -60,7 +60,7 @@ final class DemoWorld: Sendable {
         return url.path
     }
 
-    /// The service's defaults, except the addresses of Kafka and APNs.
+    /// The service's default configuration, except for the addresses of Kafka and APNs.
     private static func configure(
         _ kafka: EmbeddedKafka,
         _ simulator: RunningSimulator,

@@ -3,7 +3,7 @@ import KafkaIO
 import SystemIO
 import Vocabulary
 
-/// Follows a topic from its beginning, waiting for records without polling in between.
+/// Reads a topic from its beginning, and waits for records without polling.
 final class TopicTap {
     private static let wakeupID: UInt64 = 1
 
@@ -23,7 +23,7 @@ final class TopicTap {
         try loop.register(wakeup.fileDescriptor, id: Self.wakeupID, interest: .read)
     }
 
-    /// The records that came, or none after the deadline.
+    /// Returns the next records, or none after the deadline.
     func next(until deadline: Instant) throws -> [Record] {
         var records: [Record] = []
         while true {

@@ -4,11 +4,11 @@ import Synchronization
 import SystemIO
 import Vocabulary
 
-/// Produces at a steady rate, on one thread of its own.
+/// Produces events at a steady rate on its own thread.
 final class LoadRun: Sendable {
     private static let wakeupID: UInt64 = 1
     private static let reportEvery: Duration = .seconds(10)
-    /// How long Kafka may take for what is outstanding at the end.
+    /// How long to wait at the end for Kafka to acknowledge the outstanding events.
     private static let lastWait: Duration = .seconds(30)
 
     private let bootstrapServers: String
@@ -20,7 +20,9 @@ final class LoadRun: Sendable {
     private let isQuiet: Bool
     private let isStopped = Atomic(false)
 
-    /// `rate` is events a second; without `count` it runs until `stop`; `isQuiet`: prints nothing.
+    /// Prepares a run; `rate` is in events per second, and `isQuiet` suppresses the output.
+    ///
+    /// Without `count`, it runs until `stop`.
     init(
         bootstrapServers: String,
         properties: [String: String],
@@ -39,12 +41,12 @@ final class LoadRun: Sendable {
         self.isQuiet = isQuiet
     }
 
-    /// From any thread.
+    /// Stops the run; callable from any thread.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
     }
 
-    /// Returns how many events Kafka refused, once everything is answered.
+    /// Runs until all events are answered, and returns how many Kafka refused.
     func untilEnd() throws -> Int {
         let wakeup = try Wakeup()
         let loop = try EventLoop()
@@ -78,7 +80,7 @@ final class LoadRun: Sendable {
         return tally.refused
     }
 
-    /// Produces what is due now.
+    /// Produces the events that are due now.
     ///
     /// - Returns: Whether the producer's queue is full.
     private func produceDue(
@@ -108,7 +110,7 @@ final class LoadRun: Sendable {
     }
 }
 
-/// How many events are due: a steady rate, which is a ceiling, too.
+/// Counts how many events are due at a steady rate, which is never exceeded.
 struct LoadPace {
     let rate: Int
     private var last: Instant
@@ -119,8 +121,9 @@ struct LoadPace {
         last = start
     }
 
-    /// What is due since the last call; what was missed for more than a tenth of a second is
-    /// dropped, not made up for in a burst.
+    /// Returns how many events became due since the last call.
+    ///
+    /// Events missed for more than a tenth of a second are dropped, not sent later in a burst.
     mutating func take(at now: Instant) -> Int {
         let elapsed = (now - last).components
         last = now
@@ -132,7 +135,7 @@ struct LoadPace {
     }
 }
 
-/// What became of the events so far.
+/// The number of events in each state so far.
 struct LoadTally {
     var produced = 0
     var acknowledged = 0

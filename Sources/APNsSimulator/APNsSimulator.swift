@@ -4,7 +4,7 @@ package import SystemIO
 
 /// Why a simulator did not start.
 package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One of its addresses is taken, or none of this machine's.
+    /// One of its addresses is in use, or not one of this machine.
     case address(SocketAddress, SystemError)
     case socket(SystemError)
     case tls(TLSError)
@@ -20,7 +20,7 @@ package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// A strict APNs on this machine, with faults by scenario.
+/// A strict simulation of APNs on this machine, with faults from a scenario.
 package struct APNsSimulator {
     private let configuration: SimulatorConfiguration
 
@@ -28,7 +28,7 @@ package struct APNsSimulator {
         self.configuration = configuration
     }
 
-    /// Listens, and serves on a thread of its own.
+    /// Listens, and serves on its own thread.
     package func start() throws(SimulatorError) -> RunningSimulator {
         let material = try Material(configuration)
         let doors = try Doors(configuration)
@@ -55,19 +55,19 @@ package struct APNsSimulator {
     }
 }
 
-/// The private half of the key that a simulator made for its clients.
+/// The private key that a simulator generated for its clients.
 package struct SimulatorSigningKey: Hashable, Sendable {
     package let pem: [UInt8]
     package let keyID: String
     package let teamID: String
 }
 
-/// A running simulator; it stops when it is released.
+/// A running simulator; it stops when it is deallocated.
 package final class RunningSimulator: Sendable {
     package let ports: SimulatorPorts
-    /// The root of the certificate that was made; nil when one was given.
+    /// The root of the generated certificate; nil if a certificate was given.
     package let caPEM: [UInt8]?
-    /// Nil when keys were given.
+    /// nil if keys were given.
     package let signingKey: SimulatorSigningKey?
     private let shared: SimulatorShared
 
@@ -89,22 +89,23 @@ package final class RunningSimulator: Sendable {
         stop()
     }
 
-    /// Nil when that environment was not asked for.
+    /// nil if that environment was not requested.
     package var productionPort: UInt16? { ports.production }
     package var sandboxPort: UInt16? { ports.sandbox }
 
-    /// Has the simulator's thread do something, between two requests.
+    /// Runs a command on the simulator's thread, between two requests.
     package func ask(_ command: SimulatorCommand) async -> SimulatorReply {
         await withCheckedContinuation { continuation in
             ask(command) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Has the simulator's thread do something, between two requests, and does not wait for it.
+    /// Runs a command on the simulator's thread, between two requests, without waiting for it.
     ///
     /// - Parameters:
-    ///   - command: What to do.
-    ///   - reply: Called once: on the simulator's thread, or here when it has stopped.
+    ///   - command: The command.
+    ///   - reply: Called once: on the simulator's thread, or on this one if the simulator has
+    ///     stopped.
     package func ask(
         _ command: SimulatorCommand,
         reply: @escaping @Sendable (SimulatorReply) -> Void
@@ -112,16 +113,16 @@ package final class RunningSimulator: Sendable {
         shared.post(.init(command: command, reply: reply))
     }
 
-    /// What was counted until now; a client that has its answer finds it counted.
+    /// The counts so far; a client that has its answer finds it counted.
     package var statistics: SimulatorStatistics { shared.statistics }
 
-    /// Closes every connection and waits for the thread; again does nothing.
+    /// Closes all connections and waits for the thread; further calls do nothing.
     package func stop() {
         shared.stop()
     }
 }
 
-/// TLS, keys and judge, made from a configuration.
+/// TLS, keys and judge made from a configuration.
 private struct Material {
     let tls: TLSContext
     let caPEM: [UInt8]?

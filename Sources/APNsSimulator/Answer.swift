@@ -1,26 +1,26 @@
 package import HTTP2IO
 package import Vocabulary
 
-/// What the simulator does about one request.
+/// What the simulator does for one request.
 package enum Answer: Hashable, Sendable {
-    /// 200.
+    /// Status 200.
     case accepted
-    /// An error with APNs' reason.
+    /// An error with a reason.
     case refused(Refusal)
-    /// An error with an HTML body, as of a proxy.
+    /// An error with an HTML body, as from a proxy.
     case html(status: Int, retryAfterSeconds: Int? = nil)
     /// An error without a body.
     case bare(status: Int, retryAfterSeconds: Int? = nil)
-    /// RST_STREAM; REFUSED_STREAM says that the request was certainly not handled.
+    /// RST_STREAM; REFUSED_STREAM means that the request was certainly not processed.
     case reset(HTTP2ErrorCode)
-    /// None at all.
+    /// No answer.
     case silence
-    /// Not an answer to the request: something befalls its connection.
+    /// Not an answer to the request, but a fault of its connection.
     case connection(ConnectionFault)
-    /// To a broadcast, or to a request for channels.
+    /// The answer to a broadcast, or to a channel request.
     case channel(ChannelAnswer)
 
-    /// The response's; nil where there is no response.
+    /// The status of the response; nil if there is no response.
     package var status: Int? {
         switch self {
         case .accepted: 200
@@ -32,11 +32,11 @@ package enum Answer: Hashable, Sendable {
     }
 }
 
-/// An answer with a reason.
+/// An error answer with a reason.
 package struct Refusal: Hashable, Sendable {
     package var status: Int
     package var reason: APNsReason
-    /// With 410: since when the token has been inactive.
+    /// With 410: the time since which the token has been inactive.
     package var timestamp: Timestamp?
     /// The `Retry-After` header, in seconds.
     package var retryAfterSeconds: Int?
@@ -60,15 +60,15 @@ package struct Refusal: Hashable, Sendable {
     }
 }
 
-/// An answer of the channel API, or to a broadcast.
+/// An answer of the channel API, or the answer to a broadcast.
 package struct ChannelAnswer: Hashable, Sendable {
     package var status: Int
-    /// "Handling error responses from APNs": reasons that pushes to devices do not have.
+    /// Reasons from "Handling error responses from APNs" that pushes to devices do not have.
     package var reason: String?
     package var channelID: String?
-    /// JSON of a success.
+    /// The JSON body of a success.
     package var content: [UInt8]
-    /// A broadcast that was accepted gets an `apns-unique-id`.
+    /// Whether it accepts a broadcast and so has an `apns-unique-id`.
     package var isBroadcast: Bool
 
     package init(
@@ -93,9 +93,10 @@ package struct ChannelAnswer: Hashable, Sendable {
 /// An answer, and when to send it.
 package struct Judgement: Hashable, Sendable {
     package var answer: Answer
-    /// On top of the simulator's own latency.
+    /// In addition to the simulator's own latency.
     package var delay: Duration
-    /// The connection has just shown its first valid provider token: more streams are allowed.
+    /// Whether the connection has just shown its first valid provider token, which raises its
+    /// limit.
     package var provesConnection: Bool
 
     package init(_ answer: Answer, delay: Duration = .zero, provesConnection: Bool = false) {

@@ -1,12 +1,12 @@
 import Vocabulary
 
-/// Writes answers as APNs does; the block is used again.
+/// Writes answers as APNs does; reuses its header block.
 struct AnswerWriter {
     private var block = HeaderBlock()
     private var random: SeededGenerator
     private var makesLowercaseIDs: Bool
     private var alwaysSendsUniqueIDs: Bool
-    /// `date`, and the second it is of.
+    /// The value of `date` for the second `dateSeconds`.
     private var date: [UInt8] = []
     private var dateSeconds = Int64.min
 
@@ -21,7 +21,7 @@ struct AnswerWriter {
         alwaysSendsUniqueIDs = strictness.alwaysSendsUniqueIDs
     }
 
-    /// An answer's headers; only for answers that have a status.
+    /// Writes the headers of an answer that has a status.
     mutating func write(
         status: Int,
         contentType: String? = nil,
@@ -37,7 +37,7 @@ struct AnswerWriter {
         return block
     }
 
-    /// The headers of an answer about channels.
+    /// Writes the headers of an answer about channels.
     mutating func write(
         _ answer: ChannelAnswer,
         requestID: ArraySlice<UInt8>?,
@@ -81,7 +81,7 @@ struct AnswerWriter {
         }
         var id = random.uuid()
         if !makesLowercaseIDs {
-            // APNs' own identifiers come in upper case, whatever its documentation says.
+            // APNs generates identifiers in upper case, contrary to its documentation.
             id = id.map { (0x61...0x66).contains($0) ? $0 & 0xDF : $0 }
         }
         block.append(name.utf8.span, id.span, indexing: .nameIndexedOnce)
@@ -95,7 +95,7 @@ struct AnswerWriter {
     static let html = Array("<html><body><h1>Service Unavailable</h1></body></html>\n".utf8)
 }
 
-/// The `date` header (RFC 9110, 5.6.7 and 6.6.1).
+/// The `date` header (RFC 9110, sections 5.6.7 and 6.6.1).
 enum ResponseDate {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
@@ -112,7 +112,7 @@ enum ResponseDate {
             + " \(padded(second / 3600)):\(padded(second / 60 % 60)):\(padded(second % 60)) GMT"
     }
 
-    /// The Gregorian date that many days after 1970-01-01, counted in years that begin in March.
+    /// The Gregorian date so many days after 1970-01-01, computed with years that start in March.
     private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -130,7 +130,7 @@ enum ResponseDate {
 }
 
 extension SeededGenerator {
-    /// A version 4 UUID in lower case.
+    /// Generates a version 4 UUID in lower case.
     fileprivate mutating func uuid() -> [UInt8] {
         APNsID(
             high: next() & ~0xF000 | 0x4000,

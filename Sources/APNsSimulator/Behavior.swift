@@ -1,11 +1,11 @@
 package import HTTP2IO
 package import Vocabulary
 
-/// How APNs treats one device token: some steps first, then always the same.
+/// How APNs answers for one device token: a list of steps, then always the same step.
 package struct Behavior: Hashable, Sendable {
     package enum Step: Hashable, Sendable {
         case accept
-        /// With the status that Apple documents for the reason.
+        /// An error with the status that Apple documents for the reason.
         case reason(APNsReason, since: Timestamp? = nil)
         case html(status: Int)
         case bare(status: Int)
@@ -14,17 +14,17 @@ package struct Behavior: Hashable, Sendable {
         case connection(ConnectionFault)
     }
 
-    /// Taken one per request, in order.
+    /// Used in order, one per request.
     package var steps: [Step]
-    /// Taken when the steps are used up; nil begins them again.
+    /// Used after the last step; nil starts the steps again.
     package var then: Step?
-    /// Added to the answer's time.
+    /// Added to the response time.
     package var delay: Duration
-    /// The `Retry-After` of errors.
+    /// The `Retry-After` of errors, in seconds.
     package var retryAfterSeconds: Int?
-    /// The token's home; in the other environment it is a `BadDeviceToken`.
+    /// The token's environment; in the other one, the answer is `BadDeviceToken`.
     package var environment: APNsEnvironment?
-    /// The device cannot be reached: the newest notification is stored for it.
+    /// Whether the device is unreachable, so that only the newest notification is stored for it.
     package var isOffline = false
 
     package init(
@@ -42,7 +42,7 @@ package struct Behavior: Hashable, Sendable {
 
     package static let alive = Behavior()
 
-    /// The step for a request that `count` others of the same token preceded.
+    /// The step for a request after `count` earlier ones for the same token.
     func step(after count: Int) -> Step {
         if count < steps.count { return steps[count] }
         return then ?? steps[count % steps.count]

@@ -1,7 +1,7 @@
 import Glibc
 
 extension [UInt8] {
-    /// Whether the bytes in a range are those of an ASCII text; nothing is allocated.
+    /// Whether the bytes in a range equal an ASCII text; allocates nothing.
     func equals(_ range: Range<Int>, _ text: StaticString) -> Bool {
         range.count == text.utf8CodeUnitCount && hasBytes(of: text, at: range.lowerBound)
     }
@@ -12,12 +12,12 @@ extension [UInt8] {
             && hasBytes(of: text, at: range.upperBound - text.utf8CodeUnitCount)
     }
 
-    /// Whether the bytes in a range begin with an ASCII text.
+    /// Whether the bytes in a range start with an ASCII text.
     func begins(_ range: Range<Int>, with text: StaticString) -> Bool {
         range.count >= text.utf8CodeUnitCount && hasBytes(of: text, at: range.lowerBound)
     }
 
-    /// Whether the bytes in a range are all the bytes of another array.
+    /// Whether the bytes in a range equal another array.
     func equals(_ range: Range<Int>, _ other: [UInt8]) -> Bool {
         guard range.count == other.count else { return false }
         return unsafe other.withUnsafeBytes { unsafe hasBytes($0, at: range.lowerBound) }
@@ -32,7 +32,7 @@ extension [UInt8] {
             guard let left = found.baseAddress, let right = expected.baseAddress else {
                 return true
             }
-            // SAFETY: both have as many bytes.
+            // SAFETY: both have at least `expected.count` bytes.
             return unsafe memcmp(left, right, expected.count) == 0
         }
     }

@@ -1,4 +1,4 @@
-/// Where a request about broadcasts or channels goes.
+/// The path of a request about broadcasts or channels.
 enum ChannelRoute: Hashable {
     /// `/4/broadcasts/apps/<bundle ID>`
     case broadcast(bundleID: String)
@@ -7,7 +7,7 @@ enum ChannelRoute: Hashable {
     /// `/1/apps/<bundle ID>/all-channels`
     case allChannels(bundleID: String)
 
-    /// Nil for what does not belong to the port that the request came to.
+    /// nil for paths that do not belong to the port that received the request.
     init?(_ head: RequestHead, _ bytes: [UInt8], isForChannels: Bool) {
         guard let range = head[.path] else { return nil }
         if !isForChannels {

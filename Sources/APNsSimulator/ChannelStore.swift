@@ -2,11 +2,12 @@ package import Vocabulary
 
 /// One broadcast channel.
 package struct Channel: Hashable, Sendable {
-    /// `message-storage-policy`: whether the newest broadcast is kept for devices that join.
+    /// `message-storage-policy`: whether the newest broadcast is stored for devices that join
+    /// later.
     package let isStored: Bool
-    /// Broadcasts accepted so far.
+    /// The number of broadcasts accepted so far.
     package internal(set) var broadcasts = 0
-    /// The newest, as long as it is kept: 8 hours, or until its expiration if that is earlier.
+    /// The newest broadcast while it is stored: 8 hours, or until its earlier expiration.
     package internal(set) var newest: StoredBroadcast?
 }
 
@@ -16,7 +17,7 @@ package struct StoredBroadcast: Hashable, Sendable {
     package let until: Timestamp
 }
 
-/// The channels of all apps; each environment has its own.
+/// The channels of all apps, separate for each environment.
 ///
 /// Apple page "Sending channel management requests to APNs".
 package struct ChannelStore: Hashable, Sendable {
@@ -31,7 +32,7 @@ package struct ChannelStore: Hashable, Sendable {
 
     package init() {}
 
-    /// - Returns: the new channel's ID; nil when the app has as many as it may have.
+    /// - Returns: The ID of the new channel; nil if the app has the maximum number of channels.
     mutating func create(in app: App, isStored: Bool, maxChannels: Int) -> String? {
         let count = apps[app]?.count ?? 0
         guard count < maxChannels else { return nil }
@@ -70,7 +71,7 @@ package struct ChannelStore: Hashable, Sendable {
         apps[app]?[id] = channel
     }
 
-    /// Everything, in order.
+    /// All channels, in a fixed order.
     package func all() -> [(
         environment: APNsEnvironment, bundleID: String, id: String, channel: Channel
     )] {

@@ -1,25 +1,25 @@
 package import HTTP2IO
 package import Vocabulary
 
-/// What APNs remembers of one connection.
+/// The state that APNs keeps for one connection.
 package struct ConnectionFacts: Hashable, Sendable {
     package let environment: APNsEnvironment
-    /// It came to the port for channels, not to the one for notifications.
+    /// Whether the connection uses the port for channels, not the one for notifications.
     package let isForChannels: Bool
-    /// What is in the client's certificate; nil when it sent none.
+    /// The contents of the client's certificate; nil if it sent none.
     package let certificate: CertificateFacts?
-    /// What every request is answered with, because the certificate is bad.
+    /// The answer to every request, if the certificate is bad.
     package var certificateRefusal: APNsReason?
-    /// The token that the last request carried, if it was right.
+    /// The provider token of the last request, if it was valid.
     var providerToken: VerifiedProviderToken?
-    /// A valid provider token, or a certificate, has been seen.
+    /// Whether a valid provider token or a certificate has been seen.
     package var isProven: Bool
-    /// The team's bundle IDs when the connection was bound; nil is every one.
+    /// The team's bundle IDs when the connection was bound; nil: all.
     var teamBundleIDs: Set<String>?
-    /// The last topic that was found to be right, with the push type it is right for.
+    /// The last topic found valid, for the push type `approvedPushType`.
     var approvedTopic: [UInt8] = []
     var approvedPushType: PushType?
-    /// The key that approved it.
+    /// The index of the key for which the topic was approved.
     var approvedKey: Int?
 
     package init(

@@ -1,18 +1,19 @@
 package import Vocabulary
 
-/// A GOAWAY (RFC 9113, 6.8): which streams it names as handled, and why it comes.
+/// A GOAWAY (RFC 9113, section 6.8): the last stream that it covers, and its reason.
 package struct GoAway: Hashable, Sendable {
     package enum Reach: Hashable, Sendable {
-        /// Leaves the request that caused it out, and later ones; never one that was judged.
+        /// Excludes the request that caused it and later ones, but never one that was already
+        /// judged.
         case leavingOut
-        /// The request that caused it is still answered; later ones are left out.
+        /// The request that caused it still gets its answer; later ones are excluded.
         case graceful
-        /// Last-stream-ID 0, whatever was handled before: what APNs should never say.
+        /// Last-stream-ID 0, regardless of what was processed; APNs should never send this.
         case nothing
     }
 
     package var reach: Reach
-    /// Goes into the debug data as JSON.
+    /// Sent as JSON in the debug data.
     package var reason: APNsReason?
 
     package init(_ reach: Reach = .leavingOut, _ reason: APNsReason? = nil) {
@@ -26,13 +27,13 @@ package struct GoAway: Hashable, Sendable {
 /// A fault of a whole connection.
 package enum ConnectionFault: Hashable, Sendable {
     case goAway(GoAway)
-    /// It ends without a word.
+    /// The connection closes without any message.
     case close
-    /// It stays open and says nothing any more, no answer to PING either.
+    /// The connection stays open, but the server sends nothing more, not even answers to PING.
     case stall
-    /// The server's direction ends (TCP FIN); the client's stays open.
+    /// The server ends its sending direction (TCP FIN); the client's stays open.
     case halfClose
-    /// Bytes that are no HTTP/2 frame, inside TLS.
+    /// Bytes inside TLS that are not an HTTP/2 frame.
     case garbage
     /// An answer whose header block does not end (CVE-2024-27316).
     case endlessHeaders

@@ -1,18 +1,18 @@
 import Vocabulary
 
-/// What is still to be done on a stream.
+/// An effect on a stream that is still to come.
 struct DelayedAnswer {
     var due: Instant
-    /// Order among those that are due at the same time.
+    /// Determines the order of answers due at the same time.
     var number: UInt64
     var connection: UInt64
     var streamID: Int32
     var effect: Effect
-    /// Nil without a timing log.
+    /// nil without a timing log.
     var timing: RequestTiming?
 }
 
-/// Answers that wait for their time: a binary heap, earliest first.
+/// Answers that wait until they are due: a binary heap, earliest first.
 struct DelayedAnswers {
     private var heap: [DelayedAnswer] = []
 
@@ -27,7 +27,7 @@ struct DelayedAnswers {
         }
     }
 
-    /// The earliest answer, if its time has come.
+    /// Removes the earliest answer, if it is due.
     mutating func popDue(_ now: Instant) -> DelayedAnswer? {
         guard let first = heap.first, first.due <= now else { return nil }
         heap.swapAt(0, heap.count - 1)

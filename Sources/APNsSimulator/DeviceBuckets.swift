@@ -1,10 +1,10 @@
 import Vocabulary
 
-/// How often one device may be sent to: a bucket of tokens that fills with time.
+/// The rate limit of one device: a token bucket that refills over time.
 package struct DeviceRate: Hashable, Sendable {
-    /// Notifications in a row that a rested device takes.
+    /// How many notifications an idle device accepts in a row.
     package var burst: Int
-    /// Notifications each second after that.
+    /// The refill rate: notifications per second.
     package var perSecond: Double
 
     package init(burst: Int, perSecond: Double) {
@@ -13,7 +13,7 @@ package struct DeviceRate: Hashable, Sendable {
     }
 }
 
-/// A bucket per device token, for as many as fit; then all start over.
+/// A bucket for each device token; when there are too many, all are reset.
 struct DeviceBuckets {
     private struct Bucket {
         var level: Double
@@ -23,7 +23,7 @@ struct DeviceBuckets {
     private var buckets: [[UInt8]: Bucket] = [:]
     private static let maxCount = 1 << 20
 
-    /// - Returns: false when the device has had enough.
+    /// - Returns: false if the device is over its limit.
     mutating func take(_ token: [UInt8], _ rate: DeviceRate, now: Timestamp) -> Bool {
         if buckets.count >= Self.maxCount { buckets.removeAll() }
         var bucket = buckets[token] ?? Bucket(level: Double(rate.burst), filledAt: now)

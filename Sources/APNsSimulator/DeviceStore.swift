@@ -1,7 +1,7 @@
 import APNsRules
 package import Vocabulary
 
-/// A notification as a device would get it.
+/// A notification as a device would receive it.
 package struct DeviceNotification: Hashable, Sendable {
     package var arrivedAt: Timestamp
     package var environment: APNsEnvironment
@@ -10,7 +10,7 @@ package struct DeviceNotification: Hashable, Sendable {
     package var apnsID: String?
     package var collapseID: String?
     package var priority: Int
-    /// Epoch seconds; 0 is never stored, nil is 30 days.
+    /// In epoch seconds; with 0 it is never stored, nil means 30 days.
     package var expiration: Int64?
     package var payload: [UInt8]
 
@@ -35,12 +35,12 @@ package struct DeviceNotification: Hashable, Sendable {
         payload = body
     }
 
-    /// The app that gets it.
+    /// The bundle ID of the app that receives it.
     package var bundleID: String {
         APNsTopicRule.bundleID(in: APNsTopic(topic), for: pushType) ?? topic
     }
 
-    /// Until when APNs keeps it for a device it cannot reach; nil: not at all.
+    /// Whether APNs still stores it for an unreachable device.
     func isStored(at now: Timestamp) -> Bool {
         let limit = arrivedAt.seconds + 30 * 86400
         guard let expiration else { return now.seconds < limit }
@@ -48,12 +48,12 @@ package struct DeviceNotification: Hashable, Sendable {
     }
 }
 
-/// What one device has: the notifications it received, and what APNs stores for it.
+/// The notifications that one device has received, and those that APNs stores for it.
 package struct DeviceState: Hashable, Sendable {
     package internal(set) var isOffline: Bool
     /// Oldest first; at most `DeviceStore.maxReceived`.
     package internal(set) var received: [DeviceNotification] = []
-    /// What its screen shows: of a collapse ID only the newest.
+    /// The notifications on its screen: for each collapse ID, only the newest.
     package var displayed: [DeviceNotification] {
         var list: [DeviceNotification] = []
         for notification in received {
@@ -66,13 +66,13 @@ package struct DeviceState: Hashable, Sendable {
         }
         return list
     }
-    /// One slot per bundle ID ("Sending notification requests to APNs"); ordered by it.
+    /// One stored notification per bundle ID ("Sending notification requests to APNs").
     package internal(set) var stored: [String: DeviceNotification] = [:]
-    /// Notifications that nobody will ever see: overwritten in the slot, or too late.
+    /// Notifications that will never be received: replaced while stored, or expired.
     package internal(set) var lostCount = 0
 }
 
-/// Devices and their notifications, as far as they fit.
+/// Devices and their notifications, up to a maximum number of devices.
 package struct DeviceStore: Hashable, Sendable {
     package static let maxReceived = 1000
     private let maxDevices: Int
@@ -82,7 +82,7 @@ package struct DeviceStore: Hashable, Sendable {
         self.maxDevices = maxDevices
     }
 
-    /// The state of a token in lower case.
+    /// The state for a token in lower case.
     package func state(of token: [UInt8]) -> DeviceState? { devices[token] }
 
     mutating func arrive(
@@ -104,8 +104,10 @@ package struct DeviceStore: Hashable, Sendable {
         devices[token] = state
     }
 
-    /// Takes the device off the net, or brings it back: then it gets what is stored for it, unless
-    /// `loses` says otherwise; it is called for each that is not too late.
+    /// Takes the device offline, or brings it back online.
+    ///
+    /// A device that is back receives the notifications stored for it. `loses` is called for each
+    /// one that has not expired; if it returns true, the notification is lost.
     package mutating func setOffline(
         _ token: [UInt8],
         _ isOffline: Bool,

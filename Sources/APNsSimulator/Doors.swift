@@ -6,10 +6,10 @@ import Vocabulary
 /// One of the simulator's four listeners.
 struct Door: Hashable {
     var environment: APNsEnvironment
-    /// For the management of channels, not for notifications.
+    /// Whether the listener is for channel management, not for notifications.
     var isForChannels: Bool
 
-    /// In the order of their identifiers.
+    /// In the order of their event IDs.
     static let all = [
         Door(environment: .production, isForChannels: false),
         Door(environment: .sandbox, isForChannels: false),
@@ -60,7 +60,7 @@ final class Doors {
         )
     }
 
-    /// The listener behind a readiness; nil when it is a connection's.
+    /// The listener with this event ID; nil if the ID belongs to a connection.
     static func door(of id: UInt64) -> Door? {
         (1...UInt64(Door.all.count)).contains(id) ? Door.all[Int(id) - 1] : nil
     }
@@ -73,7 +73,7 @@ final class Doors {
         }
     }
 
-    /// One waiting connection; nil when there is none, or none can be taken now.
+    /// Accepts a waiting connection; nil if there is none or none can be accepted now.
     func accept(_ door: Door) -> AcceptedSocket? {
         guard let index = Door.all.firstIndex(of: door), let box = listeners[index] else {
             return nil
@@ -86,7 +86,7 @@ final class Doors {
     }
 }
 
-/// Lets an array hold what must not exist twice.
+/// A class, so that an array can hold a noncopyable listener.
 private final class ListenerBox {
     let listener: Listener
 

@@ -1,18 +1,18 @@
 import Vocabulary
 
-/// How APNs slows down senders that make errors: the stream limit falls, then the connection ends.
+/// How APNs throttles senders that cause errors: it lowers the stream limit, then closes.
 ///
-/// Apple documents that it happens ("Handling notification responses from APNs"), not when. Here
-/// each error adds to a score, each success takes one off; 410 counts as neither, and nor does what
-/// has no status or is the server's own fault.
+/// Apple documents the effect ("Handling notification responses from APNs"), but not the
+/// thresholds. Here each error raises a score, and each success lowers it by one. A 410 does not
+/// change it, nor do answers without a status and the server's own errors.
 package struct ErrorThrottle: Hashable, Sendable {
-    /// Whether there is a throttle at all.
+    /// Whether the throttle is active.
     package var isOn = true
-    /// Each time the score has grown by this much the stream limit is halved.
+    /// The stream limit is halved each time the score has grown by this much.
     package var step = 20
-    /// What a `BadDeviceToken` adds; another error adds one.
+    /// How much a `BadDeviceToken` adds; other errors add one.
     package var badDeviceTokenWeight = 2
-    /// The score at which the connection ends with GOAWAY; nil never ends one.
+    /// The score at which the connection ends with GOAWAY; nil: never.
     package var closesAt: Int? = 200
 
     package init() {}
@@ -33,7 +33,7 @@ package struct ErrorThrottle: Hashable, Sendable {
         }
     }
 
-    /// The stream limit at a score.
+    /// The stream limit for a score.
     package func streamLimit(_ full: UInt32, at score: Int) -> UInt32 {
         max(min(1, full), full >> UInt32(min(31, score / max(1, step))))
     }

@@ -1,11 +1,11 @@
 package import Vocabulary
 
-/// When something applies, counted from the scenario's start.
+/// The time in which a rule applies, relative to the start of the scenario.
 package struct TimeWindow: Hashable, Sendable {
     package var from: Duration
-    /// Nil is for ever.
+    /// nil: without end.
     package var until: Duration?
-    /// The window comes again with this period.
+    /// The period after which the window repeats.
     package var every: Duration?
 
     package init(from: Duration = .zero, until: Duration? = nil, every: Duration? = nil) {
@@ -31,13 +31,13 @@ extension Duration {
 
 /// What happens to a share of the requests that would be accepted.
 package struct FaultRule: Hashable, Sendable {
-    /// 0 to 1, by dice with the scenario's seed.
+    /// From 0 to 1, chosen at random with the scenario's seed.
     package var share: Double
     package var step: Behavior.Step
     package var delay: Duration
     package var retryAfterSeconds: Int?
     package var window: TimeWindow
-    /// Nil is both.
+    /// nil: both.
     package var environment: APNsEnvironment?
 
     package init(
@@ -57,14 +57,14 @@ package struct FaultRule: Hashable, Sendable {
     }
 }
 
-/// A fault of connections for a time.
+/// A fault of connections during a time window.
 package struct ConnectionRule: Hashable, Sendable {
     package enum Effect: Hashable, Sendable {
-        /// The TLS handshake fails with the alert handshake_failure (RFC 8446, 6.2).
+        /// The TLS handshake fails with the alert handshake_failure (RFC 8446, section 6.2).
         case refuseTLS
-        /// MAX_CONCURRENT_STREAMS is at most this; announced with the next request.
+        /// The upper limit for MAX_CONCURRENT_STREAMS; announced with the next request.
         case limitStreams(UInt32)
-        /// As soon as a connection is open.
+        /// Happens as soon as a connection is open.
         case onOpening(ConnectionFault)
     }
 

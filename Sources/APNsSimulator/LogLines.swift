@@ -1,7 +1,7 @@
 import Glibc
 import JSON
 
-/// Lines of JSON for a descriptor, gathered per turn of the loop.
+/// JSON lines for a file descriptor, collected during one turn of the loop.
 struct LogLines {
     private let fileDescriptor: Int32
     private var pending: [UInt8] = []
@@ -10,9 +10,9 @@ struct LogLines {
         self.fileDescriptor = fileDescriptor
     }
 
-    /// Appends an object and the line's end.
+    /// Appends one JSON object as a line.
     mutating func append(_ writeMembers: (inout JSONWriter) -> Void) {
-        // The writer has the only reference, or each line would copy all the others.
+        // The writer must hold the only reference, or each line would copy all others.
         let gathered = pending
         pending = []
         var writer = JSONWriter(buffer: consume gathered)
@@ -23,13 +23,13 @@ struct LogLines {
         pending.append(UInt8(ascii: "\n"))
     }
 
-    /// Writes what was gathered; lines that the descriptor refuses are lost.
+    /// Writes the collected lines; lines that cannot be written are lost.
     mutating func flush() {
         var start = 0
         while start < pending.count {
             let written = unsafe pending.withUnsafeBytes { bytes in
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
-                // SAFETY: reads as many bytes as given, and keeps no pointer.
+                // SAFETY: write reads the given number of bytes, and keeps no pointer.
                 return unsafe write(fileDescriptor, rest.baseAddress, rest.count)
             }
             if written < 0 && errno == EINTR { continue }

@@ -3,19 +3,19 @@ import HTTP2IO
 import JSON
 import Vocabulary
 
-/// A provider token whose signature was found right.
+/// A provider token with a valid signature.
 struct VerifiedProviderToken: Hashable, Sendable {
-    /// The whole value of `authorization`.
+    /// The complete value of `authorization`.
     var authorization: [UInt8]
     var teamID: String
     var keyID: String
-    /// Index of the key among the registered ones.
+    /// The index of its key among the registered keys.
     var key: Int
-    /// Epoch seconds.
+    /// In epoch seconds.
     var issuedAt: Int64
 }
 
-/// Verifies provider tokens; one that was verified before costs a comparison.
+/// Verifies provider tokens; a token that was verified before only costs a comparison.
 struct ProviderTokenJudge {
     private struct Key {
         var registered: RegisteredKey
@@ -23,11 +23,11 @@ struct ProviderTokenJudge {
     }
 
     private let keys: [Key]
-    /// Tokens that were right, so that a new connection need not verify them again.
+    /// Valid tokens, which a new connection need not verify again.
     private var verified: [[UInt8]: VerifiedProviderToken] = [:]
     private static let maxVerified = 256
 
-    /// A change forgets what was verified before.
+    /// A change discards all verified tokens.
     var strictness: Strictness {
         didSet { verified.removeAll() }
     }
@@ -44,7 +44,7 @@ struct ProviderTokenJudge {
 
     func key(_ index: Int) -> RegisteredKey { keys[index].registered }
 
-    /// The token in a value of `authorization`; nil when it is not right, whatever its age.
+    /// The token in a value of `authorization`; nil if it is invalid; its age is not checked.
     mutating func verify(_ authorization: ArraySlice<UInt8>) -> VerifiedProviderToken? {
         let bytes = Array(authorization)
         if let known = verified[bytes] { return known }

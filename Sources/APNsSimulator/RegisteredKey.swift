@@ -1,15 +1,15 @@
 package import Vocabulary
 
-/// A signing key as APNs knows it.
+/// A signing key registered with APNs.
 package struct RegisteredKey: Hashable, Sendable {
     package var keyID: String
     package var teamID: String
     package var publicKeyPEM: [UInt8]
-    /// Where it is good; team keys of old are good in both.
+    /// The environments for which it is valid; older team keys are valid for both.
     package var environments: Set<APNsEnvironment>
-    /// Bundle IDs it may push to; nil is all of the team's.
+    /// The bundle IDs to which it may push; nil: all of the team's.
     package var bundleIDs: Set<String>?
-    /// A key of other topics that may be used on the same connection.
+    /// A key for other topics that may be used on the same connection.
     package var relatedKeyID: String?
 
     package init(

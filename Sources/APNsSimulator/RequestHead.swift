@@ -1,13 +1,13 @@
 package import Vocabulary
 
-/// Where a request's header fields lie in its block, found in one pass.
+/// The positions of a request's header fields in its block, found in one pass.
 package struct RequestHead: Sendable {
     package enum Name: Int, Sendable {
         case method, path, authorization, apnsID, topic, pushType, priority, expiration, collapseID
         case channelID, requestID
     }
 
-    /// An APNs header, or one that the answer depends on, occurs more than once.
+    /// Whether an APNs header, or one that the answer depends on, occurs more than once.
     package private(set) var hasDuplicates = false
     private var values = InlineArray<11, Range<Int>>(repeating: 0..<0)
     private var present: UInt16 = 0
@@ -22,19 +22,19 @@ package struct RequestHead: Sendable {
         }
     }
 
-    /// The range of the field's value in the block's bytes; nil when the field is missing.
+    /// The range of the value in the block's bytes; nil without the field.
     package subscript(name: Name) -> Range<Int>? {
         present & UInt16(1) << UInt16(name.rawValue) == 0 ? nil : values[name.rawValue]
     }
 
-    /// The device token, or the whole path of a request for none.
+    /// The device token; for other requests, the whole path.
     package func token(in bytes: [UInt8]) -> String {
         let path = self[.path].map { bytes[$0] } ?? []
         let token = path.starts(with: "/3/device/".utf8) ? path.dropFirst(10) : path
         return String(decoding: token, as: UTF8.self)
     }
 
-    /// Distinguishes the names by length; where two share one, by a byte that differs.
+    /// Finds the name by its length; names of the same length differ in the byte that is compared.
     private static func name(_ bytes: [UInt8], _ range: Range<Int>) -> Name? {
         let candidate: Name
         let text: StaticString
@@ -51,7 +51,7 @@ package struct RequestHead: Sendable {
                 ? (.authorization, "authorization") : (.priority, "apns-priority")
         case 14: (candidate, text) = (.pushType, "apns-push-type")
         case 15:
-            // apns-c…, apns-e…, apns-r…
+            // apns-c…, apns-e… or apns-r….
             switch bytes[range.lowerBound + 5] {
             case UInt8(ascii: "c"): (candidate, text) = (.channelID, "apns-channel-id")
             case UInt8(ascii: "r"): (candidate, text) = (.requestID, "apns-request-id")

@@ -3,7 +3,7 @@ import HTTP2IO
 import JSON
 import Vocabulary
 
-/// Broadcasts and the management of channels.
+/// Broadcasts and channel management.
 ///
 /// Apple pages "Sending broadcast push notification requests to APNs", "Sending channel management
 /// requests to APNs" and "Handling error responses from APNs".
@@ -59,7 +59,7 @@ extension RequestJudge {
             ? ChannelAnswer(400, reason: "FeatureNotEnabled") : nil
     }
 
-    /// Why there is no such channel.
+    /// The answer when a channel does not exist.
     private struct Missing: Error {
         var answer: ChannelAnswer
     }
@@ -92,7 +92,7 @@ extension RequestJudge {
         guard let type = head[.pushType] else {
             return ChannelAnswer(400, reason: "MissingPushType")
         }
-        // Apple's texts write it in three ways.
+        // Apple's documentation uses three spellings.
         guard String(decoding: bytes[type], as: UTF8.self).lowercased() == "liveactivity" else {
             return ChannelAnswer(400, reason: "InvalidPushType")
         }

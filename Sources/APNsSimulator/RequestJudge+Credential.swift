@@ -1,7 +1,7 @@
 import APNsRules
 import Vocabulary
 
-/// Provider tokens, and what the first of them binds a connection to.
+/// Checks provider tokens, and binds a connection to its first one.
 ///
 /// Apple page "Establishing a token-based connection to APNs".
 extension RequestJudge {
@@ -11,7 +11,7 @@ extension RequestJudge {
         _ connection: inout ConnectionFacts,
         _ now: Timestamp
     ) -> Refusal? {
-        // A certificate has authenticated the connection; APNs then ignores `authorization`.
+        // A certificate has authenticated the connection, so APNs ignores `authorization`.
         if connection.certificate != nil {
             return connection.certificateRefusal.map { Refusal(403, $0) }
         }
@@ -54,13 +54,15 @@ extension RequestJudge {
         return isRelated ? nil : Refusal(403, .unrelatedKeyIdInToken)
     }
 
-    /// By the time of issue: a sender may well begin shortly before a due refresh.
+    /// Limits how often tokens are renewed, by their time of issue.
+    ///
+    /// The time of use does not matter: a sender may start shortly before a due renewal.
     private mutating func updateRefusal(
         _ token: VerifiedProviderToken,
         _ connection: ConnectionFacts,
         _ now: Timestamp
     ) -> Refusal? {
-        // Related keys share a connection, each with its own token.
+        // Related keys share a connection, but each has its own token.
         if strictness.tokenUpdates != .off, let bound = connection.providerToken,
             bound.keyID == token.keyID,
             token.issuedAt < bound.issuedAt + Self.updateInterval
@@ -73,7 +75,7 @@ extension RequestJudge {
         case .key: scope = "\(token.teamID) \(token.keyID)"
         case .team: scope = token.teamID
         }
-        // Old and new tokens are in use at the same time: senders' clocks differ.
+        // Old and new tokens are used at the same time, because senders' clocks differ.
         var known = takenTokens[scope, default: []]
         guard known.allSatisfy({ $0.authorization != token.authorization }) else { return nil }
         known.removeAll { ageRefusal($0, now) != nil }
@@ -88,7 +90,7 @@ extension RequestJudge {
 
     private static let updateInterval = ProviderTokenSchedule.minInterval.components.seconds
 
-    /// At most an hour old; from the future, as far ahead as is allowed.
+    /// A token may be an hour old, or issued in the future as far as `maxFutureSeconds` allows.
     private func ageRefusal(_ token: VerifiedProviderToken, _ now: Timestamp) -> Refusal? {
         let (age, overflow) = now.seconds.subtractingReportingOverflow(token.issuedAt)
         if overflow || age < -strictness.maxFutureSeconds {

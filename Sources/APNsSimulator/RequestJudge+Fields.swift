@@ -2,9 +2,9 @@ import APNsRules
 import JSON
 import Vocabulary
 
-/// The checks that look at one header field each.
+/// The checks of single header fields.
 extension RequestJudge {
-    /// The port for notifications has devices and broadcasts, the port for channels only these.
+    /// The notification port serves devices and broadcasts; the channel port serves only channels.
     static func pathRefusal(
         _ head: RequestHead,
         _ bytes: [UInt8],
@@ -64,7 +64,7 @@ extension RequestJudge {
         }
     }
 
-    /// Where the device token lies in the path; nil unless it is an even number of hex digits.
+    /// The range of the device token in the path; nil unless it is an even number of hex digits.
     func deviceToken(_ bytes: [UInt8], _ path: Range<Int>) -> Range<Int>? {
         guard bytes.begins(path, with: "/3/device/") else { return nil }
         let token = path.lowerBound + 10..<path.upperBound
@@ -74,7 +74,7 @@ extension RequestJudge {
         return token
     }
 
-    /// Digits that fit 64 bits.
+    /// Whether the bytes are digits only, few enough to fit 64 bits.
     static func isNumber(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
         guard (1...18).contains(range.count) else { return false }
         for index in range where !(0x30...0x39).contains(bytes[index]) { return false }
@@ -83,7 +83,7 @@ extension RequestJudge {
 }
 
 extension PushType {
-    /// The request's push type; `alert` when it names none, nil when it names an unknown one.
+    /// The request's push type; `alert` without the header, nil for an unknown one.
     init?(_ head: RequestHead, _ bytes: [UInt8]) {
         guard let range = head[.pushType] else {
             self = .alert

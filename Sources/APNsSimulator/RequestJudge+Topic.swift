@@ -2,7 +2,7 @@ import APNsRules
 import HTTP2IO
 import Vocabulary
 
-/// Topic and push type.
+/// Checks topic and push type.
 extension RequestJudge {
     func topicRefusal(
         _ head: RequestHead,
@@ -14,7 +14,7 @@ extension RequestJudge {
             return Refusal(400, .invalidPushType)
         }
         guard let range = head[.topic] else {
-            // Only where there is no choice does the certificate's topic stand in.
+            // The certificate's topic is the default only if it has exactly one.
             guard let topics = connection.certificate?.topics, topics.count == 1 else {
                 return Refusal(400, .missingTopic)
             }
@@ -45,7 +45,7 @@ extension RequestJudge {
         guard let bundleID = APNsTopicRule.bundleID(in: topic, for: pushType) else {
             return Refusal(400, .invalidPushType)
         }
-        // What APNs says to them: nothing of the credential.
+        // APNs answers this way and does not mention the credential.
         if connection.certificate != nil, pushType.needsProviderToken {
             return Refusal(400, .deviceTokenNotForTopic)
         }
@@ -64,7 +64,7 @@ extension RequestJudge {
         return hasForeignSuffix ? Refusal(400, .invalidPushType) : nil
     }
 
-    /// What the key and the team may push to, as far as they are limited.
+    /// The bundle IDs allowed for the key and the team, as far as they are limited.
     func allowedBundleIDs(_ key: Int?, _ connection: ConnectionFacts) -> [Set<String>] {
         guard let key else { return [] }
         let ofTeam =
@@ -73,7 +73,8 @@ extension RequestJudge {
         return [providerTokens.key(key).bundleIDs, ofTeam].compactMap(\.self)
     }
 
-    /// Letters, digits, hyphens, underscores and full stops, as bundle IDs are made of.
+    /// Whether the topic has only letters, digits, hyphens, underscores and periods, like bundle
+    /// IDs.
     static func isWellFormed(_ topic: String) -> Bool {
         !topic.isEmpty
             && topic.utf8.allSatisfy { byte in

@@ -2,30 +2,30 @@ import APNsRules
 package import HTTP2IO
 package import Vocabulary
 
-/// Decides the answer to a request: the pure core of the simulator.
+/// Decides the answer to a request; the pure core of the simulator.
 ///
-/// The checks come in the order of `Strictness.checkOrder`; APNs' own order is not known.
+/// The checks run in the order of `Strictness.checkOrder`; the order that APNs uses is not known.
 package struct RequestJudge {
     var providerTokens: ProviderTokenJudge
     private(set) var scenario: Scenario
     private(set) var strictness: Strictness
-    /// Bundle IDs that exist, for those that end like a suffix.
+    /// Bundle IDs that exist although they end like a topic suffix.
     let bundleIDs: Set<String>
-    /// Channels live on when the scenario is replaced, as they would at APNs.
+    /// Channels are kept when the scenario is replaced, as they would be at APNs.
     package internal(set) var channels = ChannelStore()
-    /// What devices have received; nil when nobody asks.
+    /// The notifications that devices received; nil: not recorded.
     package var devices: DeviceStore?
-    /// The provider tokens of each key or team, over all connections.
+    /// The provider tokens of each key or team, across all connections.
     var takenTokens: [String: [VerifiedProviderToken]] = [:]
     private var buckets = DeviceBuckets()
     private var random: SeededGenerator
-    /// The scenario's time zero: the first request, or the opening of a connection before it.
+    /// The scenario's start: the first request, or the opening of a connection before it.
     private var startedAt: Timestamp?
-    /// Requests so far for tokens whose behaviour goes by steps.
+    /// The number of requests for each token whose behavior has steps.
     private var requestCounts: [[UInt8]: Int] = [:]
     private static let maxRequestCounts = 1 << 20
 
-    /// - Throws: if a key is not a P-256 public key.
+    /// - Throws: If a key is not a P-256 public key.
     package init(
         keys: [RegisteredKey],
         scenario: Scenario = Scenario(),
@@ -39,7 +39,7 @@ package struct RequestJudge {
         random = SeededGenerator(seed: scenario.seed)
     }
 
-    /// Takes a device off the net or brings it back; the dice say what it loses by that.
+    /// Takes a device offline or brings it back; the random generator decides what it loses.
     package mutating func setOffline(_ token: [UInt8], _ isOffline: Bool, now: Timestamp) {
         let loss = scenario.storageLoss
         var dice = random
@@ -49,7 +49,7 @@ package struct RequestJudge {
         random = dice
     }
 
-    /// The same APNs, with its channels, devices and tokens, under another scenario.
+    /// Returns the same APNs with its channels, devices and tokens, but another scenario.
     package func beginning(_ scenario: Scenario, _ strictness: Strictness) -> RequestJudge {
         var judge = self
         judge.scenario = scenario
@@ -62,14 +62,14 @@ package struct RequestJudge {
         return judge
     }
 
-    /// Time since the scenario began.
+    /// The time since the start of the scenario.
     package mutating func elapsed(_ now: Timestamp) -> Duration {
         let start = startedAt ?? now
         startedAt = start
         return .milliseconds(now.milliseconds - start.milliseconds)
     }
 
-    /// Judges one request that came on `connection`.
+    /// Judges one request on `connection`.
     package mutating func judge(
         _ head: RequestHead,
         of block: HeaderBlock,

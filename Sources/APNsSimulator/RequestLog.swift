@@ -61,7 +61,7 @@ struct RequestLog {
 }
 
 extension Answer {
-    /// The reason, or what stands for it.
+    /// The reason, or a word in its place.
     fileprivate var word: String? {
         switch self {
         case .accepted: nil

@@ -1,41 +1,42 @@
 import Vocabulary
 
-/// How device tokens behave, what else goes wrong, and how strict APNs is.
+/// The behavior of device tokens, further faults, and how strict APNs is.
 ///
-/// A rule for a whole token beats one for a prefix, a longer prefix beats a shorter one.
+/// A rule for a whole token takes precedence over one for a prefix, and a longer prefix over a
+/// shorter one.
 package struct Scenario: Hashable, Sendable {
     private struct Prefix: Hashable, Sendable {
         var text: [UInt8]
         var behavior: Behavior
     }
 
-    /// For tokens that no rule names.
+    /// For tokens without a rule.
     package var fallback: Behavior
-    /// Added to every answer's time.
+    /// Added to every response time.
     package var latency: Duration
-    /// The first that is due and wins its dice decides.
+    /// The first one that is active and selected at random applies.
     package var faults: [FaultRule] = []
     package var connectionRules: [ConnectionRule] = []
     package var seed: UInt64 = 1
-    /// Nil leaves what the simulator was configured with.
+    /// nil: the simulator's configured strictness.
     package var strictness: Strictness?
     package var settings: WireSettings?
     package var throttle = ErrorThrottle()
-    /// Nil: no device is ever sent too much.
+    /// nil: no limit.
     package var deviceRate: DeviceRate?
-    /// A connection without a request for this long gets GOAWAY; nil: never.
+    /// A connection without requests for this long gets GOAWAY; nil: never.
     package var idleTimeout: Duration?
-    /// The share of stored notifications that a device does not get when it is back.
+    /// The share of stored notifications that a device loses when it comes back online.
     package var storageLoss = 0.0
-    /// How far the simulator's clock is ahead of the machine's: `date`, and the age of tokens.
+    /// How far the simulator's clock is ahead of the machine's; affects `date` and token ages.
     package var clockOffset: Duration = .zero
-    /// The bundle IDs of teams that are named; other teams have every one.
+    /// The bundle IDs of the teams listed; other teams have all.
     package var teams: [String: Set<String>] = [:]
-    /// SHA-256 of client certificates in DER, lower-case hexadecimal.
+    /// SHA-256 of client certificates in DER, as lower-case hexadecimal.
     package var revokedCertificates: Set<String> = []
-    /// Channels that one app may have in one environment.
+    /// The maximum number of channels for one app in one environment.
     package var maxChannels = 10_000
-    /// Bundle IDs that may not broadcast.
+    /// Bundle IDs that must not broadcast.
     package var appsWithoutBroadcast: Set<String> = []
     private var exact: [[UInt8]: Behavior] = [:]
     /// Longest first.
@@ -46,16 +47,16 @@ package struct Scenario: Hashable, Sendable {
         self.latency = latency
     }
 
-    /// No rule, and a default that remembers nothing: no token needs to be looked up.
+    /// Whether no rule exists and the default has no steps, so that tokens need no look-up.
     var isUniform: Bool { exact.isEmpty && prefixes.isEmpty && fallback.steps.isEmpty }
 
-    /// - Returns: false, and nothing is changed, if there is a rule for the token already.
+    /// - Returns: false, without a change, if the token already has a rule.
     package mutating func add(token: String, _ behavior: Behavior) -> Bool {
         let key = token.lowercased()
         return exact.updateValue(behavior, forKey: Array(key.utf8)) == nil
     }
 
-    /// - Returns: false if there is a rule for the prefix already.
+    /// - Returns: false if the prefix already has a rule.
     package mutating func add(prefix: String, _ behavior: Behavior) -> Bool {
         let text = Array(prefix.lowercased().utf8)
         guard !prefixes.contains(where: { $0.text == text }) else { return false }
@@ -64,7 +65,7 @@ package struct Scenario: Hashable, Sendable {
         return true
     }
 
-    /// The behaviour of a token in lower case.
+    /// The behavior of a token in lower case.
     func behavior(of token: [UInt8]) -> Behavior {
         if let behavior = exact[token] { return behavior }
         for prefix in prefixes where token.starts(with: prefix.text) { return prefix.behavior }

@@ -2,11 +2,11 @@ import HTTP2IO
 import JSON
 import Vocabulary
 
-/// Behaviours, faults and their steps.
+/// Reads behaviors, faults and their steps.
 extension ScenarioFile {
     private static let maxStepCount = 10_000
 
-    /// Reads a behaviour; `names` are the members allowed next to those that describe it.
+    /// Reads a behavior; `names` are further members that the object may have.
     static func behavior(
         _ value: JSONValue,
         path: String,
@@ -100,7 +100,7 @@ extension ScenarioFile {
         throw ScenarioError(description: "\(path): \"\(text)\" is not a step")
     }
 
-    /// RFC 9113, 7.
+    /// The error codes of RFC 9113, section 7.
     private static let errorCodes: [String: HTTP2ErrorCode] = [
         "NO_ERROR": .noError, "PROTOCOL_ERROR": .protocolError, "INTERNAL_ERROR": .internalError,
         "FLOW_CONTROL_ERROR": .flowControlError, "STREAM_CLOSED": .streamClosed,

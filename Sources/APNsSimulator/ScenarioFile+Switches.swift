@@ -1,9 +1,9 @@
 import JSON
 import Vocabulary
 
-/// How strict APNs is, and its limits.
+/// Reads how strict APNs is, and its limits.
 extension ScenarioFile {
-    /// The switches that are true or false.
+    /// The names of the Boolean switches.
     package static var switches: [String] { flags.map(\.name) }
 
     private static var flags: [(name: String, path: WritableKeyPath<Strictness, Bool>)] {
@@ -113,7 +113,7 @@ extension ScenarioFile {
             throttle.badDeviceTokenWeight = Int(weight)
         }
         if let score = try reader.integer("close_at", in: 0...1_000_000_000) {
-            // 0 never closes.
+            // 0 means never.
             throttle.closesAt = score == 0 ? nil : Int(score)
         }
         return throttle

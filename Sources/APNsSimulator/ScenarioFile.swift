@@ -1,7 +1,7 @@
 import JSON
 import Vocabulary
 
-/// Why a text is not a scenario; the message names the rule.
+/// Why a text is not a valid scenario; the description names the rule.
 package struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 }
@@ -40,7 +40,7 @@ package enum ScenarioFile {
         return scenario
     }
 
-    /// What APNs knows besides device tokens.
+    /// Reads what APNs knows in addition to device tokens.
     private static func readFacts(
         _ reader: ScenarioReader,
         into scenario: inout Scenario

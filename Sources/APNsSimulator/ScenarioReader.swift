@@ -2,7 +2,7 @@ import APNsRules
 import JSON
 import Vocabulary
 
-/// The members of one object of a scenario file.
+/// Reads the members of one object in a scenario file.
 struct ScenarioReader {
     private let object: JSONObject
     private let path: String
@@ -68,7 +68,7 @@ struct ScenarioReader {
         return texts
     }
 
-    /// A duration of at most an hour; zero when missing.
+    /// A duration of at most one hour; zero if missing.
     func milliseconds(_ name: String) throws(ScenarioError) -> Duration {
         let value = try integer(name) ?? 0
         guard value <= 3_600_000 else { throw wrong(name, "more than an hour") }

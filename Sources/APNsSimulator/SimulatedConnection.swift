@@ -3,7 +3,7 @@ import HTTP2Peer
 import SystemIO
 import Vocabulary
 
-/// What an answer does to its stream or connection.
+/// The effect of an answer on its stream or connection.
 enum Effect {
     case respond(HeaderBlock, body: [UInt8])
     case reset(HTTP2ErrorCode)
@@ -11,37 +11,37 @@ enum Effect {
     case nothing
 }
 
-/// One client's connection, as the simulator's loop keeps it.
+/// One client's connection, as kept by the simulator's loop.
 final class SimulatedConnection {
     let id: UInt64
     let door: Door
     let wire: ServerConnection
     var facts: ConnectionFacts
-    /// What the loop watches the descriptor for.
+    /// The events for which the loop watches the descriptor.
     var interest: Interest
-    /// When its last request came, or HTTP/2 began; nil before.
+    /// When the last request arrived, or HTTP/2 started; nil before.
     var lastUsed: Instant?
-    /// It has something to send this turn.
+    /// Whether it has something to send in this turn.
     var isTouched = false
-    /// It was accepted while TLS is refused.
+    /// Whether it was accepted while TLS is refused.
     let refusesTLS: Bool
-    /// How it ends, or falls silent, when the turn is over: who notices finds it counted.
+    /// How the connection ends after this turn, so that the peer finds the fault already counted.
     private enum Ending {
         case abort, halfClose
     }
 
     private var ending: Ending?
-    /// Whose answers leave when the turn is over; empty without a timing log.
+    /// The requests whose answers leave at the end of this turn; empty without a timing log.
     private var answered: [RequestTiming] = []
-    /// It says nothing any more; what it reads has no effect.
+    /// Whether it sends nothing more; what it reads then has no effect.
     private(set) var isMute = false
-    /// The newest MAX_CONCURRENT_STREAMS that was announced.
+    /// The MAX_CONCURRENT_STREAMS announced last.
     private(set) var streamLimit: UInt32
-    /// How much it has erred; see `ErrorThrottle`.
+    /// Its error score; see `ErrorThrottle`.
     var errorScore = 0
     /// The highest stream that was judged.
     private var highestStreamID: Int32 = 0
-    /// What our GOAWAY named: streams above it are not judged any more.
+    /// The last stream of our GOAWAY; higher streams are no longer judged.
     private var lastStreamID = Int32.max
 
     init(
@@ -60,17 +60,17 @@ final class SimulatedConnection {
         interest = wire.interest
     }
 
-    /// A GOAWAY went out.
+    /// Whether a GOAWAY was sent.
     var hasSaidGoodbye: Bool { lastStreamID != .max }
 
-    /// Asked before a request is judged; false when our GOAWAY has left it out.
+    /// Whether a request may be judged; false if our GOAWAY excluded its stream.
     func mayJudge(_ streamID: Int32) -> Bool {
         guard streamID <= lastStreamID, !isMute, ending == nil else { return false }
         highestStreamID = max(highestStreamID, streamID)
         return true
     }
 
-    /// Reports a stream limit, if it is a new one.
+    /// Announces a stream limit, if it has changed.
     func limitStreams(_ limit: UInt32) {
         guard limit != streamLimit else { return }
         streamLimit = limit
@@ -88,7 +88,7 @@ final class SimulatedConnection {
         }
     }
 
-    /// A fault because of one stream, or without a stream.
+    /// Applies a fault, caused by one stream or by none.
     func suffer(_ fault: ConnectionFault, _ streamID: Int32? = nil) {
         switch fault {
         case .goAway(let goAway): send(goAway, streamID)
@@ -96,7 +96,7 @@ final class SimulatedConnection {
         case .stall: isMute = true
         case .halfClose: ending = .halfClose
         case .garbage:
-            // A length of 16 MiB - 1, a type that nobody has defined, on a stream of the server's.
+            // A length of 16 MiB - 1 and an undefined type, on a stream of the server's.
             wire.sendRaw([0xFF, 0xFF, 0xFF, 0xEE, 0xFF, 0, 0, 0, 2] + Array("garbage".utf8))
         case .endlessHeaders:
             let id = streamID ?? 1
@@ -107,9 +107,9 @@ final class SimulatedConnection {
         }
     }
 
-    /// Sends what the turn has gathered, unless the connection is past that.
+    /// Sends what this turn has collected, unless the connection has ended.
     ///
-    /// - Returns: the requests whose answers have left; none without a timing log.
+    /// - Returns: The requests whose answers were sent; empty without a timing log.
     func flush() -> [RequestTiming] {
         let mayTell = ending != .abort && !isMute
         defer { answered = [] }
@@ -136,21 +136,21 @@ final class SimulatedConnection {
         }
     }
 
-    /// GOAWAY that names the last stream judged, whose answers still come.
+    /// Sends a GOAWAY with the last judged stream, so that its answer can still follow.
     func endGracefully(errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8]) {
         lastStreamID = min(lastStreamID, highestStreamID)
         wire.sendGoAway(lastStreamID: lastStreamID, errorCode: errorCode, debugData: debugData)
     }
 
-    /// What APNs does about a certificate of the other environment: two GOAWAYs, then the end.
+    /// Does what APNs does for a certificate of the other environment: two GOAWAYs, then the end.
     func refuseCertificate(_ reason: APNsReason) {
         send(GoAway(.nothing, reason), nil)
         send(GoAway(.nothing), nil)
     }
 
-    /// GOAWAY without the stream, but never without one that was judged.
+    /// Sends a GOAWAY that excludes the stream, but no stream that was already judged.
     ///
-    /// APNs would not say that it left out what it has accepted.
+    /// APNs would not exclude a request that it has accepted.
     private func leaveOut(_ streamID: Int32, _ debugData: [UInt8]) {
         if streamID < highestStreamID {
             wire.reset(streamID, errorCode: .refusedStream)

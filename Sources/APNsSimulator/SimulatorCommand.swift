@@ -2,30 +2,30 @@ package import Vocabulary
 
 /// The commands of the control endpoint.
 package enum SimulatorCommand: Sendable {
-    /// Restarts a scenario; connections stay.
+    /// Starts a scenario; connections stay open.
     case replaceScenario(Scenario)
-    /// Something befalls every open connection, of one environment or of both.
+    /// Applies a fault to every open connection, of one environment or (nil) both.
     case fault(ConnectionFault, APNsEnvironment?)
-    /// Reports what a device has; the token in lower case.
+    /// Returns the state of a device; the token is in lower case.
     case device(String)
-    /// Takes a device off the net, or brings it back.
+    /// Takes a device offline (true), or brings it back.
     case setOffline(String, Bool)
-    /// Forgets every device.
+    /// Forgets all devices.
     case forgetDevices
-    /// Reports the channels of all apps.
+    /// Returns the channels of all apps.
     case channels
 }
 
 /// The result of a command.
 package enum SimulatorReply: Sendable {
     case done
-    /// Open connections that a fault has befallen.
+    /// The number of open connections to which a fault was applied.
     case count(Int)
-    /// JSON.
+    /// A JSON document.
     case content([UInt8])
-    /// There is no such device.
+    /// The device is unknown.
     case unknown
-    /// Devices are not remembered.
+    /// Devices are not recorded.
     case notRemembered
     /// The simulator has stopped.
     case stopped

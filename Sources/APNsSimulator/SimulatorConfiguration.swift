@@ -2,29 +2,29 @@ package import HTTP2IO
 
 /// How to run an `APNsSimulator`.
 package struct SimulatorConfiguration: Sendable {
-    /// Where to listen; port 0 lets the kernel choose, nil is nowhere.
+    /// Where to listen; with port 0, the kernel chooses; nil: do not listen.
     package var production: SocketAddress? = .loopback(port: 0)
     package var sandbox: SocketAddress? = .loopback(port: 0)
-    /// Where to listen for the management of channels.
+    /// Where to listen for channel management.
     package var productionChannels: SocketAddress?
     package var sandboxChannels: SocketAddress?
-    /// The server's certificate and key; nil makes an authority and both.
+    /// The server's certificate and key; nil: generate them and an authority.
     package var identity: TLSIdentity?
-    /// DNS names and addresses for the certificate that is made.
+    /// The DNS names and addresses for a generated certificate.
     package var names = ["localhost", "127.0.0.1", "::1"]
-    /// The signing keys APNs knows; nil makes one.
+    /// The signing keys registered with APNs; nil: generate one.
     package var keys: [RegisteredKey]?
     package var scenario = Scenario()
-    /// Where the scenario does not say.
+    /// Used if the scenario does not define it.
     package var strictness = Strictness()
     package var settings = WireSettings()
-    /// Bundle IDs that exist although they end like a topic's suffix.
+    /// Bundle IDs that exist although they end like a topic suffix.
     package var bundleIDs: Set<String> = []
-    /// Connections beyond are closed at once.
+    /// Further connections are closed at once.
     package var maxConnections = 10_000
-    /// Accepted `apns-id`s that duplicates are looked for in.
+    /// How many accepted `apns-id`s to remember in order to detect duplicates.
     package var rememberedIDCount = 1 << 20
-    /// Device tokens whose notifications are kept, payloads included; 0 keeps none.
+    /// For how many device tokens notifications are kept, with payloads; 0: none.
     package var rememberedDevices = 0
     /// A descriptor for a line of JSON per request.
     ///

@@ -3,7 +3,7 @@ import HTTP2Peer
 import SystemIO
 import Vocabulary
 
-/// What the loop does about a connection's opening and its requests.
+/// How the loop handles new connections and requests.
 extension SimulatorLoop {
     func opened(_ connection: SimulatedConnection, _ now: Timestamp) {
         if let certificate = connection.wire.clientCertificateFacts {
@@ -41,7 +41,7 @@ extension SimulatorLoop {
         let isForHere =
             connection.door.environment == .production
             ? certificate.isForProduction : certificate.isForSandbox
-        // Test certificates without either extension are good in both environments.
+        // Test certificates without either extension are valid for both environments.
         let isForSome = certificate.isForProduction || certificate.isForSandbox
         let reason: APNsReason
         if isRevoked || !isCurrent {
@@ -68,7 +68,7 @@ extension SimulatorLoop {
         _ now: Timestamp
     ) {
         if isOverLimit(connection) {
-            // "Maximum active streams violated" is what APNs was seen to say.
+            // APNs was observed to send "Maximum active streams violated".
             connection.endGracefully(
                 errorCode: .refusedStream,
                 debugData: Array("Maximum active streams violated for this endpoint.".utf8)
@@ -157,7 +157,7 @@ extension SimulatorLoop {
         }
     }
 
-    /// Reports the limit before the answer that changed it.
+    /// Announces the limit before the answer that changed it.
     private func adjustStreamLimit(_ connection: SimulatedConnection, _ now: Timestamp) {
         var limit = settings.unprovenStreams
         if connection.facts.isProven {

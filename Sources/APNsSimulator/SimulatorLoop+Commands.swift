@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// What the loop does for the control endpoint.
+/// How the loop runs the commands of the control endpoint.
 extension SimulatorLoop {
     func obeyCommands() {
         for waiting in shared.takeCommands() {

@@ -2,15 +2,15 @@ import HTTP2Peer
 import SystemIO
 import Vocabulary
 
-/// Ends connections that nobody uses, where the scenario asks for it.
+/// Ends idle connections, if the scenario has an idle timeout.
 extension SimulatorLoop {
-    /// What the loop waits for at most; nil: until something happens.
+    /// The latest time at which the loop must wake up; nil: only on events.
     var nextDue: Instant? {
         guard let idle = nextIdleLook else { return delayed.nextDue }
         return delayed.nextDue.map { min($0, idle) } ?? idle
     }
 
-    /// GOAWAY with `IdleTimeout` for every connection without a request for too long.
+    /// Sends GOAWAY with `IdleTimeout` on every connection without a request for too long.
     func endIdleConnections() {
         guard let timeout = judge.scenario.idleTimeout else {
             nextIdleLook = nil
@@ -18,7 +18,7 @@ extension SimulatorLoop {
         }
         let now = SystemClock.now
         if let nextIdleLook, now < nextIdleLook { return }
-        // Who is used until then is due later.
+        // A connection used until then is due later.
         var next = now + timeout
         for connection in connections.values where !connection.hasSaidGoodbye {
             guard let lastUsed = connection.lastUsed else { continue }

@@ -4,7 +4,7 @@ import Synchronization
 import SystemIO
 import Vocabulary
 
-/// The simulator's shell: sockets on one side, the judge on the other, one thread around both.
+/// The simulator's outer part: the sockets, one thread, and the pure judge that it calls.
 final class SimulatorLoop {
     private let loop: EventLoop
     private let doors: Doors
@@ -16,14 +16,14 @@ final class SimulatorLoop {
     var writer: AnswerWriter
     var log: RequestLog?
     var timingLog: TimingLog?
-    /// Just before the last read from a socket.
+    /// The time just before the last read from a socket.
     private(set) var readAt = SystemClock.now
     var connections: [UInt64: SimulatedConnection] = [:]
-    /// Those that have something to send this turn.
+    /// The connections with something to send in this turn.
     private var touched: [SimulatedConnection] = []
     var delayed = DelayedAnswers()
     var delayedCount: UInt64 = 0
-    /// When connections may have been idle for too long; nil: no connection is.
+    /// When to look for idle connections next; nil: no time is set.
     var nextIdleLook: Instant?
     private var nextID: UInt64 = 16
     var statistics = SimulatorStatistics()
@@ -52,7 +52,7 @@ final class SimulatorLoop {
         try doors.register(in: loop)
     }
 
-    /// The simulator's own clock, which may be set wrong.
+    /// The simulator's clock, which may differ from the machine's.
     var now: Timestamp {
         let offset = judge.scenario.clockOffset.components
         let milliseconds = offset.seconds * 1000 + offset.attoseconds / 1_000_000_000_000_000
@@ -98,7 +98,7 @@ final class SimulatorLoop {
     }
 
     private func acceptAll(_ door: Door) {
-        // An error like EMFILE leaves the connection waiting; it is reported again next turn.
+        // On an error such as EMFILE, the connection keeps waiting and is reported again next turn.
         while let accepted = doors.accept(door) {
             statistics.connections += 1
             guard connections.count < configuration.maxConnections else { continue }
@@ -156,7 +156,7 @@ final class SimulatorLoop {
         touched.append(connection)
     }
 
-    /// Numbers first, then bytes: who has an answer finds it counted.
+    /// Publishes the counts before the bytes, so that a client with an answer finds it counted.
     private func finishTurn() {
         shared.publish(statistics)
         log?.flush()
@@ -186,7 +186,7 @@ final class SimulatorLoop {
     }
 
     private func drop(_ connection: SimulatedConnection) {
-        // The descriptor lives as long as the connection: it cannot be another one's yet.
+        // The descriptor is open as long as the connection, so it cannot belong to another one yet.
         try? loop.deregister(connection.wire.fileDescriptor)
         connections[connection.id] = nil
         statistics.openConnections = connections.count

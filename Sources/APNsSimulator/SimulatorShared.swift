@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// What the simulator's thread and its owner share.
+/// The state shared by the simulator's thread and its owner.
 final class SimulatorShared: Sendable {
     let wakeup: Wakeup
     let isStopping = Atomic<Bool>(false)
@@ -10,7 +10,7 @@ final class SimulatorShared: Sendable {
     private let thread = Mutex<pthread_t?>(nil)
     private let mailbox = Mutex(Mailbox())
 
-    /// A command, and who waits for what comes of it.
+    /// A command, and the callback for its result.
     struct WaitingCommand: Sendable {
         var command: SimulatorCommand
         var reply: @Sendable (SimulatorReply) -> Void
@@ -31,7 +31,7 @@ final class SimulatorShared: Sendable {
         published.withLock { $0 = statistics }
     }
 
-    /// Leaves a command for the loop's thread.
+    /// Queues a command for the loop's thread.
     func post(_ command: WaitingCommand) {
         let isPosted = mailbox.withLock { mailbox in
             if !mailbox.isClosed { mailbox.waiting.append(command) }
@@ -47,17 +47,17 @@ final class SimulatorShared: Sendable {
         }
     }
 
-    /// The loop has ended: nobody waits for it any more.
+    /// Answers all commands with `stopped`, because the loop has ended.
     func refuseCommands() {
         mailbox.withLock { $0.isClosed = true }
         for command in takeCommands() { command.reply(.stopped) }
     }
 
-    /// Hands the loop over to a new thread.
+    /// Passes the loop to a new thread.
     func startThread(_ loop: consuming sending SimulatorLoop) throws(SystemError) {
         var thread = pthread_t()
         let box = unsafe Unmanaged.passRetained(loop)
-        // SAFETY: the new thread takes the reference over, and is the only one to use the loop.
+        // SAFETY: the new thread takes the reference, and only it uses the loop.
         let status = unsafe pthread_create(
             &thread,
             nil,

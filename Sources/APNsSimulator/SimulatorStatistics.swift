@@ -1,30 +1,30 @@
 package import Vocabulary
 
-/// What the simulator has seen so far.
+/// The counts of the simulator so far.
 package struct SimulatorStatistics: Hashable, Sendable {
-    /// Connections that a client opened, TLS failures included.
+    /// Connections opened by clients, including TLS failures.
     package internal(set) var connections = 0
     package internal(set) var openConnections = 0
     package internal(set) var requests = 0
-    /// Answers 200.
+    /// Answers with status 200.
     package internal(set) var accepted = 0
     /// Answers with a reason.
     package internal(set) var refused: [APNsReason: Int] = [:]
-    /// Broadcasts and requests for channels that were right.
+    /// Successful broadcasts and channel requests.
     package internal(set) var channelSuccesses = 0
-    /// And those that were not, by reason.
+    /// Failed broadcasts and channel requests, by reason.
     package internal(set) var channelRefusals: [String: Int] = [:]
-    /// Connections that ended with GOAWAY for their errors.
+    /// Connections ended with GOAWAY because of their errors.
     package internal(set) var throttledConnections = 0
-    /// PING frames that were no answers.
+    /// PING frames without ACK.
     package internal(set) var pings = 0
-    /// GOAWAY frames of clients.
+    /// GOAWAY frames from clients.
     package internal(set) var goAwaysReceived = 0
-    /// Answers without a reason, resets, GOAWAYs, silences and closings.
+    /// Answers without a reason, resets, GOAWAYs, missing answers and closed connections.
     package internal(set) var faults = 0
-    /// Notifications that were accepted although one of the same `apns-id` was before.
+    /// Accepted notifications whose `apns-id` was already accepted before.
     package internal(set) var duplicates = 0
-    /// The most streams that were ever open on one connection.
+    /// The maximum number of concurrent streams on any connection.
     package internal(set) var maxOpenStreams = 0
 
     package init() {}
@@ -45,23 +45,25 @@ package struct SimulatorStatistics: Hashable, Sendable {
     }
 }
 
-/// Remembers the newest `apns-id`s that were accepted, up to a number.
+/// Remembers the most recently accepted `apns-id`s, up to a limit.
 struct RecentIDs {
     private let capacity: Int
     private var members: Set<APNsID> = []
-    /// The members in order of arrival, in a ring once it is full.
+    /// The members in order of arrival; a ring once it is full.
     private var order: [APNsID] = []
     private var oldest = 0
 
-    /// Takes all its room at once: to grow would hold every answer up for tens of milliseconds, and
-    /// room that nothing is in yet costs no memory.
+    /// Reserves all its memory at once.
+    ///
+    /// Growing later would delay every answer by tens of milliseconds, and unused capacity costs no
+    /// memory.
     init(capacity: Int) {
         self.capacity = capacity
         members.reserveCapacity(capacity + 1)
         order.reserveCapacity(capacity)
     }
 
-    /// - Returns: false when the ID is among the newest.
+    /// - Returns: false if the ID is already a member.
     mutating func insert(_ id: APNsID) -> Bool {
         guard members.insert(id).inserted else { return false }
         if order.count < capacity {

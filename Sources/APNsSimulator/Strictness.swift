@@ -1,9 +1,9 @@
 /// How strict the simulator is where APNs' behavior is undocumented or inconvenient.
 package struct Strictness: Hashable, Sendable {
-    /// The scope in which the time between two provider tokens is measured.
+    /// The scope within which the time between two provider tokens is measured.
     package enum TokenUpdateScope: String, Hashable, Sendable, CaseIterable {
         case off, connection
-        /// Of a team, over all connections.
+        /// The key of a team, across all connections.
         case key
         case team
     }
@@ -14,7 +14,7 @@ package struct Strictness: Hashable, Sendable {
         case method
         case duplicateHeaders = "duplicate_headers"
         case credential
-        /// The push type too, without which no topic can be judged.
+        /// Includes the push type, without which no topic can be checked.
         case topic
         case priority
         case expiration
@@ -24,33 +24,33 @@ package struct Strictness: Hashable, Sendable {
         case payload
     }
 
-    /// A request without `apns-push-type` is `InvalidPushType`; APNs mostly lets it pass.
+    /// Whether a missing `apns-push-type` is `InvalidPushType`; APNs mostly accepts it.
     package var requiresPushType = false
-    /// The first provider token fixes the connection's team, key and topics.
+    /// Whether the first provider token binds the connection to its team, key and topics.
     package var bindsConnections = true
-    /// Within this scope provider tokens are issued 20 minutes apart.
+    /// The scope within which provider tokens must be issued at least 20 minutes apart.
     package var tokenUpdates = TokenUpdateScope.key
-    /// `iat` may be a string of digits, as some senders write it.
+    /// Whether `iat` may be a string of digits, which some senders write.
     package var takesTextIssueTimes = false
-    /// A provider token with members next to `alg`, `kid`, `iss` and `iat` is invalid.
+    /// Whether members other than `alg`, `kid`, `iss` and `iat` make a provider token invalid.
     package var refusesExtraTokenMembers = false
-    /// How far ahead of the simulator's clock `iat` may lie, in seconds.
+    /// How far `iat` may be ahead of the simulator's clock, in seconds.
     package var maxFutureSeconds: Int64 = 3600
-    /// Device tokens have 64 digits and no other number.
+    /// Whether device tokens must have exactly 64 digits.
     package var requires64Digits = false
-    /// A payload that is not a JSON object is `PayloadEmpty`; APNs' own answer is not known.
+    /// Whether a payload that is no JSON object is `PayloadEmpty`; what APNs answers is not known.
     package var requiresJSONPayload = false
-    /// A bad certificate gets 403 instead of GOAWAY or a broken connection.
+    /// Whether a bad certificate gets 403 instead of GOAWAY or a broken connection.
     package var answersBadCertificates = false
-    /// An answer 410 says no time.
+    /// Whether answers with 410 omit the timestamp.
     package var omitsTimestamps = false
-    /// Made `apns-id`s are in lower case, as Apple documents and APNs does not do.
+    /// Whether generated `apns-id`s are in lower case, as Apple documents but APNs does not do.
     package var makesLowercaseIDs = false
-    /// `apns-unique-id` comes in production too.
+    /// Whether `apns-unique-id` is also sent in production.
     package var alwaysSendsUniqueIDs = false
-    /// A stream over the limit ends the connection with GOAWAY instead of its own RST_STREAM.
+    /// Whether a stream over the limit ends the connection with GOAWAY, not only with RST_STREAM.
     package var endsConnectionsOverLimit = false
-    /// Each check once; the first that fails is the answer.
+    /// Each check once; the first that fails determines the answer.
     package var checkOrder = Check.allCases
 
     package init() {}

@@ -1,14 +1,14 @@
 import JSON
 import Vocabulary
 
-/// A request and when it was read, kept until its answer leaves.
+/// A request and when it was read, kept until its answer is sent.
 struct RequestTiming {
     var token: String
-    /// Before the read from the socket that brought its last byte.
+    /// The time before the read from the socket that returned its last byte.
     var readAt: Instant
 }
 
-/// One line of JSON per answer: how long its request was in this process's hands.
+/// One JSON line per answer, with the time that the request spent in this process.
 struct TimingLog {
     private var lines: LogLines
 

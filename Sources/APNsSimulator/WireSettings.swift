@@ -1,11 +1,11 @@
 import HTTP2IO
 
-/// The values of the simulator's SETTINGS frames (RFC 9113, 6.5.2).
+/// The values of the simulator's SETTINGS frames (RFC 9113, section 6.5.2).
 package struct WireSettings: Hashable, Sendable {
     package var headerTableSize: UInt32 = 4096
     /// MAX_CONCURRENT_STREAMS before the first valid provider token.
     package var unprovenStreams: UInt32 = 1
-    /// And after it, or with a client certificate.
+    /// MAX_CONCURRENT_STREAMS after that, or with a client certificate.
     package var provenStreams: UInt32 = 1000
     package var initialWindowSize: UInt32 = 65535
     package var maxFrameSize: UInt32 = 16384
@@ -13,7 +13,7 @@ package struct WireSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// The first frame.
+    /// The first SETTINGS frame.
     var first: [HTTP2Setting] {
         [
             .headerTableSize(headerTableSize), .maxConcurrentStreams(unprovenStreams),

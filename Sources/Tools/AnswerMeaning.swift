@@ -2,7 +2,7 @@ package import APNsRules
 import Log
 package import Vocabulary
 
-/// What an answer of APNs means, in words: `Verdict`'s own row, for every caller.
+/// The meaning of an APNs answer in words: the row of the reason table that `Verdict` uses.
 package struct AnswerMeaning: Sendable {
     package let verdict: Verdict
     private let status: Int
@@ -11,9 +11,9 @@ package struct AnswerMeaning: Sendable {
     private let row: ReasonTable.Row
 
     /// - Parameters:
-    ///   - status: Decides first.
-    ///   - reason: What the body says; with another status than its own it is ignored.
-    ///   - kind: What was requested.
+    ///   - status: Takes precedence over the reason.
+    ///   - reason: The reason in the body; ignored if it belongs to another status.
+    ///   - kind: The kind of request.
     package init(status: Int, reason: Reason?, kind: RequestKind) {
         self.status = status
         self.reason = reason
@@ -22,10 +22,10 @@ package struct AnswerMeaning: Sendable {
         verdict = Verdict.classify(status: status, reason: reason, kind: kind)
     }
 
-    /// Whether APNs did what the request asked for.
+    /// Whether APNs accepted the request.
     package var isAccepted: Bool { verdict.disposition == .delivered }
 
-    /// What decides, in a line.
+    /// The status and the reason that determine the meaning, in one line.
     package var heading: String {
         let answer = "status \(status)"
         guard let reason else { return "\(answer), without a reason" }
@@ -41,9 +41,9 @@ package struct AnswerMeaning: Sendable {
             + " the status decides"
     }
 
-    /// What it means and what to do.
+    /// The meaning and what to do about it.
     package var advice: [String] { row.advice }
 
-    /// All of it, in several lines.
+    /// The heading and the explanation, in several lines.
     package var text: String { ReasonExplanation.text(of: row, heading: heading, kind) }
 }

@@ -4,7 +4,7 @@ import SystemIO
 package import Vocabulary
 
 extension Timestamp {
-    /// Reads a time of the command line: RFC 3339, or a duration before now, such as `15m`.
+    /// Parses a time on the command line: RFC 3339, or a duration before now, such as `15m`.
     package init?(commandLine text: String) {
         self.init(commandLine: text, now: SystemClock.wallClock)
     }

@@ -1,12 +1,12 @@
 import APNsRules
 import Vocabulary
 
-/// What `heliograph explain` prints: the rows of the reason table, in words.
+/// The text of `heliograph explain`: the rows of the reason table in words.
 package enum ReasonExplanation {
-    /// A word can be both APNs' reason and Heliograph's own: then both are shown.
+    /// Explains a reason or a status; a reason of both APNs and Heliograph is explained twice.
     ///
-    /// - Parameter reason: in any case; or a status, whose rows are all shown.
-    /// - Returns: nil for a word that is not a reason.
+    /// - Parameter reason: A reason in any letter case, or a status, for which all rows are shown.
+    /// - Returns: nil for an unknown reason.
     package static func text(for reason: String) -> String? {
         let local = LocalReason.allCases.first {
             $0.rawValue.lowercased() == reason.lowercased()
@@ -53,7 +53,7 @@ package enum ReasonExplanation {
         """
     }
 
-    /// What an answer to a request of that kind means.
+    /// The meaning of an answer to a request of this kind.
     static func text(
         of row: ReasonTable.Row,
         heading: String,
@@ -67,7 +67,7 @@ package enum ReasonExplanation {
         return text(of: row, heading: heading, "  Heliograph:   \(meaning)")
     }
 
-    /// What Heliograph does; a row of both kinds of request may say two things.
+    /// What Heliograph does; a row for both kinds of request may differ between them.
     private static func actions(_ row: ReasonTable.Row) -> String {
         let disposition = row.verdict.disposition
         guard ReasonTable.broadcastRows.contains(row), disposition.isOtherForBroadcasts else {

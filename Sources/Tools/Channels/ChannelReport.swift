@@ -4,7 +4,7 @@ import JSON
 import Log
 import Vocabulary
 
-/// The result of a request about channels.
+/// The result of a channel request.
 package struct ChannelReport {
     struct Target: Hashable {
         var bundleID: String
@@ -15,7 +15,7 @@ package struct ChannelReport {
     package enum Ending: Hashable, Sendable {
         case done
         case refused
-        /// There is no answer, and APNs may have done it.
+        /// There is no answer, but APNs may have carried out the request.
         case unknown
     }
 
@@ -25,7 +25,7 @@ package struct ChannelReport {
         case deleted
         case listed([String])
         case refused(status: Int, Reason?)
-        /// The status says yes, and what it should have said besides is missing.
+        /// The status reports success, but other required parts of the answer are missing.
         case unreadable(status: Int)
         case lost(cause: String, advice: [String], isCertainlyUnprocessed: Bool)
     }
@@ -33,9 +33,9 @@ package struct ChannelReport {
     let target: Target
     let request: ChannelRequest
     let result: Result
-    /// What Apple asks for when a request is to be traced.
+    /// The ID that Apple asks for to trace a request.
     let requestID: String?
-    /// What is wrong with this machine's clock.
+    /// The problem with this machine's clock, if any.
     let clockTrouble: String?
 
     init(target: Target, request: ChannelRequest, answer: DirectExchange.Answer) {
@@ -79,7 +79,7 @@ package struct ChannelReport {
         }
     }
 
-    /// What happened, for standard error.
+    /// What happened, as lines for standard error.
     package var remarks: String {
         ([clockTrouble].compactMap(\.self) + happening).joined(separator: "\n")
     }
@@ -108,7 +108,7 @@ package struct ChannelReport {
         }
     }
 
-    /// Once more is harmless for all but `create`.
+    /// The advice after a lost answer: all requests but `create` can safely be repeated.
     private var advice: String {
         switch request {
         case .create:
@@ -156,7 +156,7 @@ extension ChannelReport.Result {
 }
 
 extension ChannelReport {
-    /// All of it as one object of JSON in one line.
+    /// The whole report as a JSON object on one line.
     package var json: String {
         var writer = JSONWriter()
         writer.beginObject()

@@ -5,22 +5,23 @@ import Log
 import SystemIO
 import Vocabulary
 
-/// What `heliograph channels` does: one request about an app's broadcast channels.
+/// Runs `heliograph channels`: one request about an app's broadcast channels.
 package struct ChannelRun {
-    /// What is to be done.
+    /// The requested action.
     package enum Order: Hashable, Sendable {
-        /// For ever so: whether APNs keeps the newest broadcast for devices that are away.
+        /// Whether APNs stores the newest broadcast for offline devices; this cannot be changed
+        /// later.
         case create(storesNewest: Bool)
         case read(Channel)
         case list
         case delete(Channel)
     }
 
-    /// A channel's ID as typed.
+    /// A channel ID as typed.
     package struct Channel: Hashable, Sendable {
         let id: ChannelID
 
-        /// - Returns: nil for what APNs can never have made.
+        /// - Returns: nil if the text cannot be a channel ID.
         package init?(_ text: String) {
             guard let id = ChannelID(text) else { return nil }
             self.id = id
@@ -40,18 +41,18 @@ package struct ChannelRun {
         self.timeout = timeout
     }
 
-    /// Asks once, and waits for the answer.
+    /// Sends one request and waits for the answer.
     ///
-    /// It blocks its thread. Nothing is tried again: a lost answer to `create` may stand for a
-    /// channel that exists, and the report says so.
+    /// It blocks its thread. Nothing is retried: after a lost answer to `create` the channel may
+    /// exist, and the report says so.
     ///
     /// - Parameters:
-    ///   - order: What is to be done.
-    ///   - bundleID: The app's, without any suffix.
+    ///   - order: The action.
+    ///   - bundleID: The app's bundle ID, without a topic suffix.
     ///   - environment: nil: the credential's own.
-    /// - Returns: What came of it.
-    /// - Throws: `ServiceError` when nothing was asked: no such bundle ID, no credential that
-    ///   covers it, no connection.
+    /// - Returns: The result.
+    /// - Throws: `ServiceError` if no request was sent: the bundle ID is invalid, no credential
+    ///   covers it, or there is no connection.
     package func carryOut(
         _ order: Order,
         bundleID: String,
@@ -97,7 +98,7 @@ package struct ChannelRun {
         }
     }
 
-    /// 10,000 channels at most, each with an ID that may be as long as we take one.
+    /// Room for 10,000 channels, each with an ID of the maximum length.
     private static let maxBodyByteCount = 10_000 * (ChannelID.maxByteCount + 8)
 
     private func headers(

@@ -4,15 +4,15 @@ import JSON
 import Log
 package import Vocabulary
 
-/// A record of the dead-letter topic, and what is known of it.
+/// A record of the dead-letter topic with its facts.
 ///
-/// Its device token cannot: it is a credential and appears in no listing.
+/// Its device token is left out: it is a credential and must not appear in a listing.
 package struct DeadLetter: Sendable {
     package let record: Record
-    /// Its place in the dead-letter topic.
+    /// Its partition of the dead-letter topic.
     package let partition: TopicPartition
     package let facts: DeadLetterFacts
-    /// Nil for what cannot be read.
+    /// nil if it cannot be read.
     package let eventID: String?
     package let bundleID: String?
 
@@ -21,7 +21,7 @@ package struct DeadLetter: Sendable {
         at partition: TopicPartition,
         using decoder: inout EventDecoder
     ) {
-        // What its framing held besides the event is of no concern here.
+        // The record keeps its framing; decoding uses a copy.
         self.record = record
         var framed = record
         self.partition = partition
@@ -41,7 +41,7 @@ package struct DeadLetter: Sendable {
         }
     }
 
-    /// Time, reason, event, app and source position, for people; `-` for what is unknown.
+    /// Time, reason, event, app and source position for people; `-` for an unknown value.
     package var line: String {
         let texts = [
             record.timestamp.map(Self.text), facts.reason, eventID, bundleID, sourceText,
@@ -50,7 +50,7 @@ package struct DeadLetter: Sendable {
         return texts.map { $0?.printable ?? "-" }.joined(separator: "  ")
     }
 
-    /// The same as an object on one line.
+    /// The same facts as a JSON object on one line.
     package var json: String {
         var writer = JSONWriter()
         writer.beginObject()

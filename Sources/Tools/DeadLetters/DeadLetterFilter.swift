@@ -1,21 +1,21 @@
 import EventCodec
 package import Vocabulary
 
-/// Which dead letters a command is about; what is not set matches all.
+/// Selects dead letters; a criterion that is not set matches all.
 package struct DeadLetterFilter: Hashable, Sendable {
     package var reasons: Set<String> = []
     package var bundleIDs: Set<String> = []
-    /// When they were written: from this moment on.
+    /// The earliest time of writing, inclusive.
     package var since: Timestamp?
-    /// Before this moment.
+    /// The latest time of writing, exclusive.
     package var until: Timestamp?
-    /// Of the source, as far as the headers say.
+    /// The source partition, as given by the headers.
     package var partition: Int32?
-    /// Of the source.
+    /// The source offset, as given by the headers.
     package var offset: Int64?
-    /// Where to begin, as an interrupted replay printed it.
+    /// Where to start, as printed by an interrupted replay.
     package var from = DeadLetterPositions()
-    /// At most so many.
+    /// The maximum number of dead letters.
     package var limit: Int?
 
     package init() {}
@@ -28,7 +28,7 @@ package struct DeadLetterFilter: Hashable, Sendable {
             && (offset == nil || offset == letter.facts.offset?.rawValue)
     }
 
-    /// A record without a time is in no span of time.
+    /// A record without a time is outside every period.
     private func admits(_ time: Timestamp?) -> Bool {
         guard since != nil || until != nil else { return true }
         guard let time else { return false }

@@ -1,15 +1,16 @@
 package import Vocabulary
 
-/// How far each partition of the dead-letter topic has been dealt with.
+/// How far each partition of the dead-letter topic is processed.
 ///
-/// As text `0@120,1@98`: in partition 0 everything before offset 120, in partition 1 before 98. Of a
-/// partition that is not named, nothing.
+/// The text form is `0@120,1@98`: partition 0 is processed before offset 120, partition 1 before
+/// 98, and partitions not listed not at all.
 package struct DeadLetterPositions: Hashable, Sendable, CustomStringConvertible {
     package private(set) var offsets: [Int32: Offset] = [:]
 
     package init() {}
 
-    /// - Returns: nil unless every part is a partition and an offset, and no partition stands twice.
+    /// - Returns: nil unless every part is a partition and an offset, and no partition occurs
+    ///   twice.
     package init?(_ text: String) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let numbers = part.split(separator: "@", omittingEmptySubsequences: false)
@@ -26,12 +27,12 @@ package struct DeadLetterPositions: Hashable, Sendable, CustomStringConvertible 
 
     package subscript(partition: Int32) -> Offset { offsets[partition] ?? Offset(0) }
 
-    /// Everything before the offset is dealt with.
+    /// Marks everything before the offset as processed.
     mutating func advance(_ partition: Int32, to offset: Offset) {
         offsets[partition] = max(self[partition], offset)
     }
 
-    /// The record is not, and so nothing from it on.
+    /// Marks the record at the offset, and all after it, as not processed.
     mutating func goBack(_ partition: Int32, to offset: Offset) {
         offsets[partition] = min(self[partition], offset)
     }

@@ -6,20 +6,20 @@ import Log
 import SystemIO
 import Vocabulary
 
-/// Reads the dead-letter topic once, and picks out what a filter admits.
+/// Reads the dead-letter topic once and returns the letters that match a filter.
 ///
-/// Blocks; for commands only.
+/// It blocks, so only commands may use it.
 final class DeadLetterReader {
-    /// Records taken from Kafka at once.
+    /// The most records taken from Kafka at a time.
     private static let batch = 64
 
     let topic: KafkaTopic
     private let scan: TopicScan
     private var decoder: EventDecoder
     private let filter: DeadLetterFilter
-    /// How many more the filter's limit admits.
+    /// How many more letters the filter's limit allows.
     private var left: Int
-    /// Everything before was handed over, or is not admitted.
+    /// Everything before these positions was returned or does not match.
     private(set) var positions: DeadLetterPositions
     private var records: [Record] = []
 
@@ -63,7 +63,7 @@ final class DeadLetterReader {
 
     var isComplete: Bool { left == 0 || scan.isComplete }
 
-    /// The admitted ones among the records that have arrived; perhaps none.
+    /// The matching letters among the records that have arrived; may be empty.
     func next() throws(ServiceError) -> [DeadLetter] {
         guard !isComplete else { return [] }
         records.removeAll(keepingCapacity: true)

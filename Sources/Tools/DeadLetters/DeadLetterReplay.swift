@@ -8,26 +8,26 @@ package import Vocabulary
 
 /// One run over the dead-letter topic that produces events again.
 ///
-/// Key and value stay byte for byte, and so do the headers except those of failures and retries:
-/// the event starts afresh. The dead letters themselves stay where they are.
+/// Key, value and headers stay byte for byte, except for the headers about failures and retries:
+/// the event starts again from the beginning. The dead letters stay in their topic.
 package final class DeadLetterReplay {
     package struct Counts: Hashable, Sendable {
-        /// Admitted by the filter.
+        /// Letters that match the filter.
         package var found = 0
-        /// Acknowledged by Kafka; in a trial: would be produced.
+        /// Letters acknowledged by Kafka; in a trial, those that would be produced.
         package var replayed = 0
         package var failed = 0
     }
 
     package struct Result: Hashable, Sendable {
         package var counts: Counts
-        /// What to add to the same command for it to continue; nil: it came to its end.
+        /// The options with which the same command continues; nil: it completed.
         package var options: String?
     }
 
     package enum Report {
         case progress(Counts)
-        /// In a trial: this one would go to that topic.
+        /// In a trial: the letter would go to this topic.
         case wouldReplay(DeadLetter, to: KafkaTopic)
         case failed(DeadLetter, cause: String)
     }
@@ -45,16 +45,17 @@ package final class DeadLetterReplay {
     private let reader: DeadLetterReader
     private let producer: Producer
     private var counts = Counts()
-    /// Read and not produced.
+    /// Read but not yet produced.
     private var waiting: ArraySlice<DeadLetter> = []
-    /// Produced and not acknowledged, by tag.
+    /// Produced but not yet acknowledged, by tag.
     private var outstanding: [UInt64: DeadLetter] = [:]
     private var nextTag: UInt64 = 1
     private var nextSend = SystemClock.now
     private var nextProgress = SystemClock.now + progressInterval
     private var reports: [ProducerEvent] = []
-    /// The topic cannot be read on; what was produced is still waited for, to report how much it
-    /// is.
+    /// The error that stopped the reading.
+    ///
+    /// Acknowledgements are still awaited, to report how many events were produced.
     private var readingFailure: ServiceError?
 
     init(
@@ -124,7 +125,7 @@ package final class DeadLetterReplay {
         }
     }
 
-    /// Says how far it came: the same replay from the beginning sends events twice.
+    /// Reports the progress with the error: a replay from the start would send events twice.
     private func halted(_ cause: String) -> ServiceError {
         let unsure = outstanding.isEmpty ? "" : ", and up to \(outstanding.count) more"
         return ServiceError(
@@ -135,7 +136,7 @@ package final class DeadLetterReplay {
         )
     }
 
-    /// The options that begin where this replay stands, before all that is not acknowledged.
+    /// The options to continue this replay, starting before everything not acknowledged.
     private var rest: String {
         var positions = reader.positions
         for letter in Array(waiting) + outstanding.values {
@@ -143,7 +144,7 @@ package final class DeadLetterReplay {
         }
         var options: [String] = []
         if !positions.offsets.isEmpty { options.append("--from \(positions)") }
-        // What was given as a duration is another time by then.
+        // Absolute times: a duration would mean another time by then.
         if let since = filter.since { options.append("--since \(Self.text(since))") }
         if let until = filter.until { options.append("--until \(Self.text(until))") }
         if let limit = filter.limit {
@@ -171,7 +172,7 @@ package final class DeadLetterReplay {
                 }
             }
             waiting.removeFirst()
-            // What was late is not made up for by a burst.
+            // A delay is not made up for by a burst.
             nextSend = max(nextSend + interval, SystemClock.now)
         }
     }
@@ -207,8 +208,9 @@ package final class DeadLetterReplay {
         nextTag += 1
     }
 
-    /// Headers are strangers' words: without an order, nothing goes to a topic that this
-    /// configuration does not read.
+    /// The topic for a letter: the given destination, else the source named in its headers.
+    ///
+    /// Anyone could have written the headers, so they may only name a source of this configuration.
     private func target(of letter: DeadLetter) throws(ReplayRefusal) -> KafkaTopic {
         if let destination { return destination }
         guard let named = letter.facts.topic else {
@@ -227,7 +229,7 @@ package final class DeadLetterReplay {
         for event in reports {
             switch event {
             case .deliveryReported(let tag, let error):
-                // It is not a fault of this event, and the next one would meet the same.
+                // The error is not specific to this event; the next one would fail in the same way.
                 if let error, error.isRetryable { throw halted("Kafka: \(error)") }
                 guard let letter = outstanding.removeValue(forKey: tag) else { continue }
                 if let error {

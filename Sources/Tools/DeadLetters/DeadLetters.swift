@@ -5,9 +5,9 @@ package import Log
 import SystemIO
 import Vocabulary
 
-/// `heliograph dead-letters`: lists what failed, and sends it again.
+/// Runs `heliograph dead-letters`: lists failed events and produces them again.
 ///
-/// Every call blocks until the dead-letter topic is read to where it ended at the start.
+/// Every call blocks until it has read the dead-letter topic up to its end at the start.
 package struct DeadLetters {
     private let configuration: Configuration
 
@@ -15,9 +15,9 @@ package struct DeadLetters {
         self.configuration = configuration
     }
 
-    /// Shows every dead letter that the filter admits, in the order of its partition.
+    /// Shows every dead letter that matches the filter, in the order of its partition.
     ///
-    /// - Returns: How many there are.
+    /// - Returns: The number of dead letters.
     package func list(
         _ filter: DeadLetterFilter,
         show: (DeadLetter) -> Void
@@ -37,18 +37,19 @@ package struct DeadLetters {
         return count
     }
 
-    /// Produces every dead letter that the filter admits once more, as the event it was.
+    /// Produces every dead letter that matches the filter again, as the original event.
     ///
     /// - Parameters:
-    ///   - filter: which.
-    ///   - destination: where to; nil: where each came from, if that is a source of this
-    ///     configuration.
-    ///   - rate: records a second at most; nil: as fast as Kafka takes them.
-    ///   - isTrial: nothing is produced.
-    ///   - isInterrupted: asked once a second at least; true: finish what is in flight, and return.
-    ///   - report: called with what happens.
-    /// - Returns: What was done.
-    /// - Throws: `ServiceError` when the topic cannot be read on.
+    ///   - filter: Selects the dead letters.
+    ///   - destination: The topic to produce to; nil: each letter's own source, if it is a source
+    ///     of this configuration.
+    ///   - rate: The maximum number of records per second; nil: as fast as Kafka accepts them.
+    ///   - isTrial: Whether to produce nothing.
+    ///   - isInterrupted: Called at least once a second; after true, the replay completes the
+    ///     records in flight and returns.
+    ///   - report: Called with progress and results.
+    /// - Returns: The counts, and how to continue.
+    /// - Throws: `ServiceError` if the topic cannot be read further.
     package func replay(
         _ filter: DeadLetterFilter,
         to destination: String?,
@@ -71,7 +72,7 @@ package struct DeadLetters {
     }
 }
 
-/// Lets a command sleep until a Kafka client has something to say.
+/// Makes a command wait until a Kafka client has events.
 final class CommandWaiter {
     let wakeup: Wakeup
     private let loop: EventLoop
@@ -86,7 +87,7 @@ final class CommandWaiter {
         }
     }
 
-    /// Until something came, or the moment; a second at most.
+    /// Waits until a Kafka client has events, until `moment`, or for at most one second.
     func wait(until moment: Instant = Instant(nanoseconds: .max)) throws(ServiceError) {
         do throws(SystemError) {
             try loop.wait(until: min(moment, SystemClock.now + .seconds(1))) { _, _ in }

@@ -5,13 +5,13 @@ import Log
 import SystemIO
 import Vocabulary
 
-/// There was a connection, and there is no answer.
+/// A request got no answer, although there was a connection.
 struct LostAnswer: Error, CustomStringConvertible {
-    /// In one line.
+    /// The cause, in one line.
     let cause: String
-    /// What the peer's own reason means, and what to do about it.
+    /// The meaning of the peer's reason, and what to do about it.
     let advice: [String]
-    /// Whether APNs certainly has not acted on the request.
+    /// Whether APNs certainly did not act on the request.
     let isCertainlyUnprocessed: Bool
 
     init(_ cause: String, _ farewell: Farewell? = nil, isCertainlyUnprocessed: Bool) {
@@ -23,20 +23,21 @@ struct LostAnswer: Error, CustomStringConvertible {
     var description: String { ([cause] + advice).joined(separator: "\n") }
 }
 
-/// One request to APNs on a connection of its own, and what every step took.
+/// One request to APNs on its own connection, with the duration of every step.
 ///
-/// For people who ask by hand: it blocks its thread, and is not how events are sent.
+/// It is for interactive commands: it blocks its thread, and the service does not send events this
+/// way.
 struct DirectExchange: ~Copyable {
     struct Answer {
         let response: HTTP2Response
         let address: SocketAddress
-        /// Until the name was resolved.
+        /// The time until the name was resolved.
         let resolving: Duration
-        /// From then until APNs' SETTINGS: TCP, proxy, TLS.
+        /// The time from then to APNs' SETTINGS: TCP, proxy and TLS.
         let connecting: Duration
-        /// From then until the end of the response.
+        /// The time from then to the end of the response.
         let answering: Duration
-        /// What the response's date says of this machine's clock.
+        /// The problem with this machine's clock according to the response's date, if any.
         let clockTrouble: String?
     }
 
@@ -44,12 +45,12 @@ struct DirectExchange: ~Copyable {
     private let deadline: Instant
     private let maxBodyByteCount: Int
     private let loop: EventLoop
-    /// All that has happened on the connection.
+    /// All events of the connection so far.
     ///
-    /// A GOAWAY that comes with the SETTINGS is before or behind `opened`.
+    /// A GOAWAY that arrives together with the SETTINGS may be before or after `opened`.
     private var events: [ConnectionEvent] = []
 
-    /// `timeout` is for all steps together; of the answer's body so many bytes are kept.
+    /// Prepares an exchange; `timeout` covers all steps, `maxBodyByteCount` the response body.
     init(
         _ endpoint: APNsEndpoint,
         timeout: Duration,
@@ -61,14 +62,13 @@ struct DirectExchange: ~Copyable {
         loop = try EventLoop()
     }
 
-    /// Asks, and waits for the whole response, whatever its status.
+    /// Sends a request and waits for the whole response, whatever its status.
     ///
     /// - Parameters:
-    ///   - headers: The pseudo-header fields first.
-    ///   - body: Empty for a request without one.
+    ///   - headers: The header fields, pseudo-header fields first.
+    ///   - body: Empty for a request without a body.
     /// - Returns: The response with its times.
-    /// - Throws: An error in words for people, when there is none; `LostAnswer` once there was a
-    ///   connection.
+    /// - Throws: A readable error if there is no response; `LostAnswer` if there was a connection.
     consuming func ask(_ headers: HeaderBlock, body: [UInt8]) throws -> Answer {
         let start = SystemClock.now
         let addresses = try resolve()
@@ -91,12 +91,13 @@ struct DirectExchange: ~Copyable {
         )
     }
 
-    /// Connects, and has APNs answer a PING; asks for nothing.
+    /// Connects and waits until APNs answers a PING; sends no request.
     ///
-    /// The PING comes back after APNs has looked at a certificate, which the SETTINGS need not.
+    /// The PING is answered after APNs has checked a client certificate; SETTINGS may come before
+    /// that.
     ///
     /// - Returns: The address that answered.
-    /// - Throws: An error in words for people, when there is no such answer.
+    /// - Throws: A readable error if there is no answer.
     consuming func reach() throws -> SocketAddress {
         let (connection, address) = try connect(try resolve())
         connection.ping()
@@ -144,14 +145,14 @@ struct DirectExchange: ~Copyable {
         throw ServiceError(text: "\(host) cannot be resolved: timed out")
     }
 
-    /// Tries one address after the other; the last failure is the one that is reported.
+    /// Tries the addresses in turn; if all fail, reports the last failure.
     private mutating func connect(
         _ addresses: [SocketAddress]
     ) throws -> (ClientConnection, SocketAddress) {
         var failure = "no address"
         var advice: [String] = []
         for (index, address) in addresses.enumerated() {
-            // Who is silent must leave time for the others.
+            // An address that does not answer must leave time for the others.
             let now = SystemClock.now
             let end = now + (deadline - now) / (addresses.count - index)
             events = []
@@ -170,7 +171,7 @@ struct DirectExchange: ~Copyable {
                 failure = "\(address): timed out"
             } catch {
                 failure = "\(address): \(error)"
-                // Another address leads to the same peer, and it has spoken.
+                // The peer has given a reason, and other addresses lead to the same peer.
                 guard let farewell else { continue }
                 failure = "\(address): \(farewell)"
                 advice = farewell.advice
@@ -216,7 +217,7 @@ struct DirectExchange: ~Copyable {
         }
     }
 
-    /// What the peer said when it went, if it has; of several GOAWAYs the first with a reason.
+    /// The peer's reason for closing, if any; of several GOAWAYs, the first with a reason.
     private var farewell: Farewell? {
         let all = events.compactMap { event in
             if case .goAwayReceived(_, let errorCode, let debugData) = event {
@@ -235,7 +236,7 @@ struct DirectExchange: ~Copyable {
         }
     }
 
-    /// Turns until an event gives a value, an old one too; nil when the time is over.
+    /// Waits until an event, past or new, gives a value; nil when the time is over.
     private mutating func first<Value>(
         of connection: ClientConnection,
         until end: Instant,

@@ -4,8 +4,8 @@ package import Log
 
 /// An event made from command-line options.
 ///
-/// Whether a payload is JSON is all that is checked here: the event goes through the same checks as
-/// one from Kafka.
+/// Only the payload is checked here, for being JSON: the event later passes the same checks as one
+/// from Kafka.
 package struct PushEvent {
     package enum Target {
         case device(token: String, pushType: String, collapseID: String?)
@@ -14,14 +14,15 @@ package struct PushEvent {
 
     package enum Payload {
         case alert(String)
-        /// Sent as it stands, if it is JSON.
+        /// Sent unchanged, if it is JSON.
         case json(String)
 
-        /// What is in an option of the command line.
+        /// Checks the JSON of a command-line option.
         ///
-        /// The event's own check would name a byte of a text that nobody wrote.
+        /// Without this, the event's check would report a byte offset in text that the user did not
+        /// write.
         ///
-        /// - Throws: `ServiceError` when it is not one JSON document.
+        /// - Throws: `ServiceError` if it is not exactly one JSON document.
         package init(json text: String, of option: String) throws(ServiceError) {
             var document = JSONDocument()
             do throws(JSONError) {
@@ -41,12 +42,12 @@ package struct PushEvent {
     private let payload: Payload
 
     /// - Parameters:
-    ///   - target: A device, or a channel of broadcasts.
-    ///   - bundleID: The app's, without any suffix.
+    ///   - target: A device or a broadcast channel.
+    ///   - bundleID: The app's bundle ID, without a topic suffix.
     ///   - environment: nil: the credential's own.
-    ///   - priority: nil: the push type's own.
-    ///   - expiration: Epoch seconds, or 0; nil: 0 for a channel, not sent for a device.
-    ///   - payload: What the device gets.
+    ///   - priority: nil: the push type's default.
+    ///   - expiration: Epoch seconds, or 0; nil: 0 for a channel, no header for a device.
+    ///   - payload: The payload that the device receives.
     package init(
         to target: Target,
         bundleID: String,
@@ -63,7 +64,7 @@ package struct PushEvent {
         self.payload = payload
     }
 
-    /// The event's JSON; every one has an `id` of its own.
+    /// The event's JSON; each event gets its own `id`.
     package var utf8: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -95,7 +96,7 @@ package struct PushEvent {
         }
     }
 
-    /// APNs requires it of broadcasts; 0 is right for channels of either storage policy.
+    /// Broadcasts must have an expiration; 0 is valid for channels of either storage policy.
     private var expires: Int64? {
         switch target {
         case .device: expiration

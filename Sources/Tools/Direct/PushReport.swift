@@ -3,7 +3,7 @@ import HTTP2IO
 import Log
 import Vocabulary
 
-/// One notification's exchange with APNs, for people.
+/// One notification's exchange with APNs, formatted for people.
 package struct PushReport {
     let credential: String
     let environment: APNsEnvironment
@@ -12,12 +12,13 @@ package struct PushReport {
     let warnings: [Violation]
     let answer: DirectExchange.Answer
 
-    /// Whether APNs took the notification.
+    /// Whether APNs accepted the notification.
     package var isAccepted: Bool { meaning.isAccepted }
 
-    /// What went out, what came back, and what it means.
+    /// The request, the response, and its meaning.
     ///
-    /// Neither the provider token nor the whole device token is in it: it ends in tickets and chats.
+    /// It contains neither the provider token nor the whole device token, since it may be pasted
+    /// into tickets and chats.
     package var text: String {
         (requestLines + timeLines + responseLines + clockLines + meaningLines).joined(
             separator: "\n"
@@ -62,8 +63,8 @@ package struct PushReport {
         return "\(tenths / 10).\(tenths % 10) ms"
     }
 
-    /// A header of APNs has some 40 bytes, a body some 60; a stranger's is shown as far as it may
-    /// help.
+    /// Limits for what is shown: APNs' headers have about 40 bytes and its bodies about 60, but a
+    /// proxy's answer may be longer.
     private static let maxHeaderByteCount = 1024
     private static let maxBodyByteCount = APNsErrorBody.maxByteCount
 
@@ -72,7 +73,7 @@ package struct PushReport {
         let fields = response.headers.map { header in
             "< \(header.name): \(header.value)".cut(toByteCount: Self.maxHeaderByteCount)
         }
-        // Marked, so that no line of it looks like one of ours.
+        // Prefixed, so that no line of the body looks like one of the report.
         let body = String(decoding: response.body, as: UTF8.self)
             .cut(toByteCount: Self.maxBodyByteCount)
             .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)

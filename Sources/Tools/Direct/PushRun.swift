@@ -8,7 +8,7 @@ import Log
 import SystemIO
 import Vocabulary
 
-/// What `heliograph push` does: one event, sent as the service would send it, and shown in detail.
+/// Runs `heliograph push`: sends one event as the service would, and shows the details.
 package struct PushRun {
     private let configuration: Configuration
     private let timeout: Duration
@@ -23,11 +23,11 @@ package struct PushRun {
     /// It blocks its thread.
     ///
     /// - Parameters:
-    ///   - event: One event as it would be in the topic, in JSON.
-    ///   - kind: What the records of that topic would be.
-    /// - Returns: What went out and what came back.
-    /// - Throws: `ServiceError` when the event is invalid, no credential covers it, or nobody
-    ///   answered.
+    ///   - event: One event as JSON, as it would be in the topic.
+    ///   - kind: The kind of source to which the event would belong.
+    /// - Returns: The request and the response.
+    /// - Throws: `ServiceError` if the event is invalid, no credential covers it, or there is no
+    ///   answer.
     package func send(
         _ event: [UInt8],
         as kind: Configuration.SourceKind

@@ -5,30 +5,31 @@ import HTTP2IO
 import Log
 import Vocabulary
 
-/// What `heliograph check --connect` does about APNs: a connection for each credential and
-/// environment, and no request.
+/// The APNs part of `heliograph check --connect`.
+///
+/// It connects once for each credential and environment, and sends no request.
 package struct ReachRun {
-    /// Credentials that show no certificate have one connection to a host for all of them.
+    /// The key of a connection; credentials without a certificate share one per host.
     private struct Way: Hashable {
         let host: String
         let port: UInt16
-        /// The credential whose certificate is shown.
+        /// The index of the credential whose certificate is sent.
         let certificate: Int?
     }
 
     private let configuration: Configuration
     private let timeout: Duration
 
-    /// `timeout` is for each connection.
+    /// Prepares a run; `timeout` applies to each connection.
     package init(_ configuration: Configuration, timeout: Duration) {
         self.configuration = configuration
         self.timeout = timeout
     }
 
-    /// Connects to one after the other; it blocks its thread.
+    /// Connects to each endpoint in turn; it blocks its thread.
     ///
     /// - Returns: A finding for each credential in each of its environments.
-    /// - Throws: `ServiceError` when a file of the configuration cannot be used.
+    /// - Throws: `ServiceError` if a file of the configuration cannot be used.
     package func findings() throws -> [ConnectionFinding] {
         let credentials = configuration.apns.credentials
         let materials = try configuration.apns.readMaterials()

@@ -1,22 +1,22 @@
 import APNsRules
 package import Vocabulary
 
-/// Which outcomes are shown; what is not set matches all.
+/// Selects outcomes; a criterion that is not set matches all.
 package struct OutcomeFilter: Hashable, Sendable {
     package var kinds: Set<OutcomeKind> = []
     package var reasons: Set<String> = []
     package var tokenActions: Set<TokenAction> = []
     /// Of the app, without the push type's suffix.
     package var bundleIDs: Set<String> = []
-    /// Whole values of `apns-topic`.
+    /// Complete values of `apns-topic`.
     package var apnsTopics: Set<String> = []
     package var credentials: Set<String> = []
     package var eventIDs: Set<String> = []
-    /// Compared without regard to case.
+    /// Compared case-insensitively.
     package var tokens: Set<DeviceToken> = [] {
         didSet { digits = Set(tokens.map { $0.hexadecimal.lowercased() }) }
     }
-    /// Of device tokens.
+    /// Fingerprints of device tokens.
     package var fingerprints: Set<String> = []
 
     private var digits: Set<String> = []
@@ -35,7 +35,7 @@ package struct OutcomeFilter: Hashable, Sendable {
             && admitsApp(of: outcome)
     }
 
-    /// A topic may be of the app itself, or of one of its push types.
+    /// Whether the topic is that of one of the apps, with or without a topic suffix.
     private func admitsApp(of outcome: TailedOutcome) -> Bool {
         guard !bundleIDs.isEmpty else { return true }
         guard let topic = outcome.apnsTopic else { return false }

@@ -7,7 +7,7 @@ package import Vocabulary
 
 /// Follows the results topic for `heliograph tail`.
 ///
-/// Blocks; for commands only.
+/// It blocks, so only commands may use it.
 package final class OutcomeTail {
     package enum Start: Hashable, Sendable {
         case beginning
@@ -15,7 +15,7 @@ package final class OutcomeTail {
         case time(Timestamp)
     }
 
-    /// Records taken from Kafka at once.
+    /// The most records taken from Kafka at a time.
     private static let batch = 256
 
     private let waiter: CommandWaiter
@@ -25,16 +25,16 @@ package final class OutcomeTail {
     private let key: FingerprintKey?
     private let since: Timestamp?
     private var records: [Record] = []
-    /// Records that are no outcomes.
+    /// The number of records that are not outcomes.
     package private(set) var unreadableCount = 0
 
-    /// Finds the topic and where to begin; what is written from now on is not missed.
+    /// Finds the topic and the start position; records written from now on are not missed.
     ///
     /// - Parameters:
-    ///   - configuration: names cluster, topic and fingerprint key.
-    ///   - start: where to begin.
-    ///   - filter: which outcomes are wanted.
-    /// - Throws: `ServiceError` when Kafka does not answer, or has no such topic.
+    ///   - configuration: Names the cluster, the topic and the fingerprint key.
+    ///   - start: Where to start.
+    ///   - filter: Selects the outcomes.
+    /// - Throws: `ServiceError` if Kafka does not answer, or has no such topic.
     package init(
         _ configuration: Configuration,
         from start: Start,
@@ -66,20 +66,20 @@ package final class OutcomeTail {
         }
     }
 
-    /// What has kept it from reading for some seconds.
+    /// The error that has prevented reading for some seconds.
     package var trouble: ServiceError? {
         reader.trouble.map { ServiceError(text: "results.topic: '\(topic)' cannot be read: \($0)") }
     }
 
-    /// Kafka has records and finds none by its time, so all of them are read.
+    /// Whether Kafka finds no records by time although it has some, so that all are read.
     package var isWithoutTimes: Bool { reader.isWithoutTimes }
 
-    /// Everything was seen that the topic held when its partitions' ends were reached first.
+    /// Whether everything was read up to the partitions' first known ends.
     package var hasReachedEnd: Bool { reader.hasReachedEnd }
 
-    /// The wanted ones among what has arrived, perhaps none.
+    /// The selected outcomes among the records that have arrived; may be empty.
     ///
-    /// - Throws: `ServiceError` when the topic cannot be read on.
+    /// - Throws: `ServiceError` if the topic cannot be read further.
     package func next() throws(ServiceError) -> [TailedOutcome] {
         records.removeAll(keepingCapacity: true)
         do throws(KafkaError) {
@@ -105,7 +105,7 @@ package final class OutcomeTail {
         return time < since
     }
 
-    /// Until something arrives, a signal comes, or a second has passed.
+    /// Waits until something arrives, a signal comes, or a second has passed.
     package func wait() throws(ServiceError) {
         try waiter.wait()
     }

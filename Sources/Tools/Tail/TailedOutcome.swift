@@ -7,7 +7,7 @@ package import Vocabulary
 
 /// A record of the results topic, for people and programs.
 ///
-/// The device token is a credential: it is compared with, and never shown.
+/// The device token is a credential: filters compare it, but it is never shown.
 package struct TailedOutcome: Sendable {
     package let kind: OutcomeKind
     package let reason: String?
@@ -15,15 +15,15 @@ package struct TailedOutcome: Sendable {
     package let eventID: String?
     package let apnsTopic: String?
     package let credential: String?
-    /// Of its device token; nil without a key or a token.
+    /// The fingerprint of its device token; nil without a key or a token.
     package let fingerprint: String?
     let deviceToken: DeviceToken?
-    /// When it was written to Kafka.
+    /// The time at which it was written to Kafka.
     let time: Timestamp?
     private let fields: JSONObject
     private let place: RecordPosition
 
-    /// Reads a record of the results topic; nil for anything but an outcome.
+    /// Reads a record of the results topic; nil if it is not an outcome.
     package init?(_ record: Record, at partition: TopicPartition, key: FingerprintKey?) {
         guard let value = record.value, let fields = try? JSONValue.parse(value).object,
             let kind = fields["outcome"]?.string.flatMap(OutcomeKind.init(rawValue:))
@@ -41,7 +41,7 @@ package struct TailedOutcome: Sendable {
         place = RecordPosition(partition: partition, offset: record.offset)
     }
 
-    /// The words of its line: time, outcome, reason, app, event, then `name=text`.
+    /// The columns of its line: time, outcome, reason, app, event, then `name=text`.
     package var columns: [String] {
         let status = fields["http_status"]?.integer.map { "status=\($0)" }
         let numbers = [("attempts", ""), ("latency_ms", " ms")].compactMap { name, unit in
@@ -57,7 +57,7 @@ package struct TailedOutcome: Sendable {
         return head.map { $0?.printable ?? "-" } + details.compactMap { $0?.printable }
     }
 
-    /// The outcome's own fields but the device token, then `device` and `outcome_record`.
+    /// The outcome's own fields except the device token, then `device` and `outcome_record`.
     package var json: String {
         var writer = JSONWriter()
         writer.beginObject()

@@ -4,13 +4,13 @@ import Log
 import Vocabulary
 
 extension ServiceError {
-    /// Why a command could not begin to read a topic.
+    /// Makes the error for a command that cannot start reading a topic.
     ///
     /// - Parameters:
-    ///   - error: what the client says.
-    ///   - topic: the topic.
-    ///   - key: where the configuration names it.
-    ///   - configuration: for the brokers that do not answer.
+    ///   - error: The Kafka client's error.
+    ///   - topic: The topic.
+    ///   - key: The configuration key that names the topic.
+    ///   - configuration: Names the brokers, in case they do not answer.
     init(
         _ error: KafkaError,
         reading topic: KafkaTopic,

@@ -4,22 +4,22 @@ import JSON
 import JSONSchema
 package import Vocabulary
 
-/// Checks one document at a time; made once and used for all of them.
+/// Checks one document at a time; reused for all documents.
 package protocol DocumentChecker: AnyObject {
-    /// In bytes; a longer document is invalid unread.
+    /// In bytes; a longer document is rejected without being read.
     var maxByteCount: Int { get }
 
-    /// What is wrong with a document, whatever its bytes are.
+    /// Checks a document, which may be any bytes.
     func check(_ document: [UInt8]) -> CheckedDocument
 }
 
-/// What a check found.
+/// The result of a check.
 package struct CheckedDocument: Hashable, Sendable {
     package enum Verdict: Hashable, Sendable {
-        /// The violations, if there are any, are warnings.
+        /// Valid; any violations are warnings.
         case valid
         case invalid
-        /// Not JSON, or too large to be read.
+        /// Not JSON, or too large to read.
         case unreadable
     }
 
@@ -31,33 +31,33 @@ package struct CheckedDocument: Hashable, Sendable {
         self.violations = violations
     }
 
-    /// The whole document is the fault.
+    /// The result for a document that cannot be read.
     static func unreadable(_ message: String) -> CheckedDocument {
         let violation = Violation(instanceLocation: "", keywordLocation: "", message: message)
         return refused(violation)
     }
 
-    /// Of a text without a document; advice about lines does not help with another encoding.
+    /// The result for a violation of the whole document; without a keyword it is `unreadable`.
     static func refused(_ violation: Violation) -> CheckedDocument {
         let verdict = violation.keywordLocation.isEmpty ? Verdict.unreadable : .invalid
         return CheckedDocument(verdict: verdict, violations: [violation])
     }
 }
 
-/// Checks events exactly as the running service would: by its decoder.
+/// Checks events exactly as the service does, with its decoder.
 package final class EventChecker: DocumentChecker {
     package let maxByteCount: Int
     private var decoder: EventDecoder
     /// nil: events are notifications.
     private let broadcastSchema: BroadcastSchema?
-    /// Own schemas are bound to topics, and there are none here.
+    /// A topic without own schemas, because those are bound to topics.
     private static let noTopic = KafkaTopic("")
 
     /// Makes a checker with the service's default limits.
     ///
     /// - Parameters:
-    ///   - kind: What the records of the events' topic are.
-    ///   - payload: What a notification's payload is held to; a broadcast's is held to all rules.
+    ///   - kind: The kind of source of the events.
+    ///   - payload: The checks for a notification's payload; a broadcast's always gets all of them.
     package init(
         _ kind: Configuration.SourceKind = .notification,
         payload: Configuration.PayloadChecks

@@ -1,26 +1,26 @@
-/// Cuts a stream of bytes into lines, in memory bounded by the longest line that is wanted.
+/// Splits a stream of bytes into lines; the maximum line length bounds the memory used.
 ///
-/// A line ends with a line feed; the last one may end with the stream. What is longer than the
-/// limit is counted and thrown away.
+/// A line ends with a line feed; the last one may end with the stream. Longer lines are counted and
+/// discarded.
 struct LineSplitter {
     enum Line: Hashable {
         case text([UInt8])
-        /// Longer than the limit, which its size in bytes says by how much.
+        /// A line longer than the limit, with its total size.
         case tooLong(byteCount: Int)
     }
 
     private let maxByteCount: Int
     private var pending: [UInt8] = []
-    /// Of the line that is being read; larger than `pending` once that was given up.
+    /// The size of the current line; larger than `pending` once that was discarded.
     private var pendingByteCount = 0
 
     init(maxByteCount: Int) {
         self.maxByteCount = maxByteCount
     }
 
-    /// Takes bytes off the beginning of `bytes`, up to the end of a line or all of them.
+    /// Consumes bytes from the start of `bytes`, up to the end of a line or all of them.
     ///
-    /// - Returns: The line that ends there; nil: the stream's next bytes are wanted.
+    /// - Returns: The line that ends there; nil: more bytes are needed.
     mutating func next(in bytes: inout ArraySlice<UInt8>) -> Line? {
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
             append(bytes)
@@ -32,7 +32,7 @@ struct LineSplitter {
         return endLine()
     }
 
-    /// The stream has ended: the last line, if it has no line feed.
+    /// Ends the stream and returns the last line, if it has no line feed.
     mutating func finish() -> Line? {
         pendingByteCount > 0 ? endLine() : nil
     }

@@ -5,9 +5,9 @@ import Log
 import Vocabulary
 
 extension Configuration {
-    /// What `heliograph check --schemas` prints: every schema that is loaded, and what for.
+    /// The text of `heliograph check --schemas`: every loaded schema and its use.
     ///
-    /// Says nothing of what is wrong; `checkCredentials` and its kin do.
+    /// It does not report problems; `checkCredentials` and similar functions do.
     package var schemaListing: String {
         let shipped = EmbeddedSchema.all.map { schema in
             SchemaDescription(
@@ -36,7 +36,7 @@ extension Configuration {
         return use ?? "nothing"
     }
 
-    /// The sources of one kind, by name; nil: there is none.
+    /// The topics of the sources of one kind, in a list; nil if there are none.
     private func topics(of kind: SourceKind) -> String? {
         let names = sources.filter { $0.kind == kind }.map(\.topic.name)
         return names.isEmpty ? nil : names.joined(separator: ", ")
@@ -66,7 +66,7 @@ extension Configuration {
     }
 }
 
-/// One schema, as people want to see it.
+/// One schema, described for people.
 private struct SchemaDescription {
     let name: String
     let id: String?

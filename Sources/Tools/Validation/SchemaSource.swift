@@ -3,17 +3,18 @@ import EventCodec
 import FoundationEssentials
 import JSONSchema
 
-/// Where `heliograph validate` finds a schema and what it refers to.
+/// Where `heliograph validate` finds a schema and the schemas that it refers to.
 package struct SchemaSource: Hashable, Sendable {
-    /// A folder whose `*.json` files may be referred to.
+    /// A folder with `*.json` files that schemas may refer to.
     package struct Directory: Hashable, Sendable {
-        /// Stands before a file's relative path; nil: the folder's own `file:` URI.
+        /// The prefix for relative file paths; nil: the folder's own `file:` URI.
         package var baseURI: String?
         package var path: String
 
-        /// Reads `[BASE-URI=]DIR`.
+        /// Parses `[BASE-URI=]DIR`.
         ///
-        /// What is before the first `=` is a base URI if it begins with a scheme (RFC 3986, 3.1).
+        /// The text before the first `=` is a base URI if it starts with a scheme (RFC 3986,
+        /// section 3.1).
         package init(argument: String) {
             let parts = argument.split(
                 separator: "=",
@@ -38,7 +39,7 @@ package struct SchemaSource: Hashable, Sendable {
         }
     }
 
-    /// The draft of schemas that name none.
+    /// The draft for schemas that do not name one.
     package enum Draft: String, Hashable, Sendable, CaseIterable {
         case draft7 = "7"
         case draft2020 = "2020-12"
@@ -47,7 +48,7 @@ package struct SchemaSource: Hashable, Sendable {
     package var file: String
     package var directories: [Directory]
     package var draft: Draft
-    /// Whether `format` is enforced where the schema's dialect leaves it an annotation.
+    /// Whether `format` is enforced even if the schema's dialect makes it an annotation.
     package var assertsFormat: Bool
 
     package init(file: String, directories: [Directory], draft: Draft, assertsFormat: Bool) {
@@ -59,8 +60,8 @@ package struct SchemaSource: Hashable, Sendable {
 
     /// Reads and compiles the schema.
     ///
-    /// - Throws: `ValidationProblem` when a file cannot be read or the schema is refused.
-    /// - Returns: What checks documents against it.
+    /// - Throws: `ValidationProblem` if a file cannot be read or the schema is not valid.
+    /// - Returns: The checker for documents.
     package func checker() throws(ValidationProblem) -> SchemaChecker {
         let draft: SchemaDraft = draft == .draft7 ? .draft7 : .draft2020
         var library = SchemaLibrary(defaultDraft: draft)
@@ -99,7 +100,7 @@ package struct SchemaSource: Hashable, Sendable {
         }
     }
 
-    /// The relative paths of the folder's `*.json` files, without what is hidden.
+    /// The relative paths of the folder's `*.json` files, except hidden ones.
     private static func names(in directory: String) throws(ValidationProblem) -> [String] {
         let all: [String]
         do {
@@ -121,13 +122,13 @@ package struct SchemaSource: Hashable, Sendable {
         }
     }
 
-    /// Absolute, so that a reference from one file leads to the other.
+    /// An absolute URI, so that references between files resolve.
     private static func fileURI(_ path: String, isDirectory: Bool) -> String {
         let hint: URL.DirectoryHint = isDirectory ? .isDirectory : .notDirectory
         return URL(filePath: path, directoryHint: hint).standardizedFileURL.absoluteString
     }
 
-    /// A relative path as part of a URI (RFC 3986, 3.3).
+    /// A relative path, encoded as part of a URI (RFC 3986, section 3.3).
     private static func encoded(_ path: String) -> String {
         var text = ""
         for byte in path.utf8 {

@@ -1,6 +1,6 @@
-/// Why nothing could be validated.
+/// Why validation could not start.
 package struct ValidationProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A file's path, as it was given.
+    /// The file path as given.
     package let place: String
     package let message: String
 

@@ -1,24 +1,24 @@
 import JSON
 import Vocabulary
 
-/// The result of a run over many lines.
+/// The counts of a run over many lines.
 package struct ValidationSummary: Hashable, Sendable {
     /// Lines that are not blank.
     package var lines = 0
     package var invalidLines = 0
-    /// Valid lines that have violations anyway.
+    /// Valid lines that have violations as warnings.
     package var linesWithWarnings = 0
-    /// The first line that is not a JSON document; counted from 1.
+    /// The first line that is not a JSON document, counted from 1.
     package var firstUnreadableLine: Int?
 
-    /// How far a run is; a file that has grown meanwhile is not more than read.
+    /// The progress as text; for a file that has grown during the run, it stops at 100 %.
     package func progress(bytesRead: Int, of byteCount: Int?) -> String {
         let text = "\(lines) \(lines == 1 ? "line" : "lines") checked, \(invalidLines) invalid"
         guard let byteCount, byteCount > 0 else { return text }
         return "\(text), \(min(100, bytesRead * 100 / byteCount)) %"
     }
 
-    /// One line, after a hint where there is one to give.
+    /// The result as one line, preceded by a hint if there is one.
     package var text: String {
         guard lines > 0 else { return "the input has no documents; nothing was checked" }
         var text = "\(invalidLines) of \(lines) \(lines == 1 ? "line" : "lines") invalid"
@@ -32,19 +32,19 @@ package struct ValidationSummary: Hashable, Sendable {
     }
 }
 
-/// Turns newline-delimited JSON into one result per line: `{"line", "valid", "violations"}`.
+/// Checks newline-delimited JSON, with one result per line: `{"line", "valid", "violations"}`.
 ///
-/// Blank lines are counted and give no result. Neither memory nor the work for a line grows with
-/// the input: results leave in pieces of about `pieceByteCount`, and at the end of each block.
+/// Blank lines are counted but give no result. Memory does not grow with the input: results are
+/// written in pieces of about `pieceByteCount`, and at the end of each block.
 package struct ValidationRun {
-    /// Small, so that a reader who has left is noticed soon.
+    /// Small, so that a closed pipe is noticed early.
     package static let pieceByteCount = 4096
 
     package private(set) var summary = ValidationSummary()
     private let checker: any DocumentChecker
     private var splitter: LineSplitter
     private var lineNumber = 0
-    /// Results that are still to be written.
+    /// Results that are not yet written.
     private var results: [UInt8] = []
 
     package init(checker: any DocumentChecker) {
@@ -52,7 +52,7 @@ package struct ValidationRun {
         splitter = LineSplitter(maxByteCount: checker.maxByteCount)
     }
 
-    /// Takes the input's next bytes, and writes the results of the lines that end in them.
+    /// Checks the next bytes of the input, and writes the results of the lines that end in them.
     package mutating func feed<Failure>(
         _ bytes: ArraySlice<UInt8>,
         _ write: ([UInt8]) throws(Failure) -> Void
@@ -65,7 +65,7 @@ package struct ValidationRun {
         try flush(write)
     }
 
-    /// The input has ended: writes the result of a last line that has no line end.
+    /// Ends the input; writes the result of a last line without a line feed.
     package mutating func finish<Failure>(
         _ write: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
@@ -134,7 +134,7 @@ package struct ValidationRun {
 }
 
 extension UInt8 {
-    /// White space of RFC 8259, 2.
+    /// Whether the byte is white space in JSON, without line feed (RFC 8259, section 2).
     fileprivate var isJSONSpace: Bool {
         self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r")
     }

@@ -1,15 +1,15 @@
 import APNsRules
 import Vocabulary
 
-/// The apps of the simulated world, and the credentials of its service.
+/// The apps of the simulated world, and the service's credentials.
 enum Applications {
     struct App {
         var bundleID: String
-        /// Which of the credentials covers it, by its place.
+        /// The index of the credential that covers it.
         var credential: Int
-        /// What its events say; nil leaves it to the credential.
+        /// The environment in its events; nil: the credential decides.
         var environment: APNsEnvironment?
-        /// Where they go.
+        /// The environment to which they are sent.
         var destination: APNsEnvironment
         var pushType: PushType
     }
@@ -63,6 +63,6 @@ enum Applications {
         ),
     ]
 
-    /// No credential covers it.
+    /// A bundle ID that no credential covers.
     static let uncovered = "net.example.Nobody"
 }

@@ -1,11 +1,11 @@
 import Delivery
 import Vocabulary
 
-/// The last happenings of a run, for anyone who looks into a failure.
+/// The last happenings of a run, to investigate a failure.
 ///
-/// A run without one is faster; the same seed with one shows what happened.
+/// A run without one is faster; repeat the same seed with one to see what happened.
 package struct Chronicle: Sendable {
-    /// Made into text only when somebody reads it, for few are ever read.
+    /// Formatted only when read, because few are.
     private enum Entry: Sendable {
         case happening(Happening)
         case decision(TurnDecision, MemberID)
@@ -43,7 +43,7 @@ package struct Chronicle: Sendable {
         }
     }
 
-    /// Oldest first, one line each.
+    /// One line each, oldest first.
     package var text: [String] {
         (entries[next...] + entries[..<next]).flatMap { at, entry in
             entry.text.map { line in
@@ -54,7 +54,7 @@ package struct Chronicle: Sendable {
         }
     }
 
-    /// Of `Vocabulary.DeliveryID` only the last part says something.
+    /// Shortens names such as `Vocabulary.DeliveryID` to their last component.
     private static func withoutModules(_ words: Substring) -> String {
         words.split(separator: " ", omittingEmptySubsequences: false).map { word in
             word.first?.isUppercase == true && word.contains(".")
@@ -64,7 +64,7 @@ package struct Chronicle: Sendable {
 }
 
 extension TurnDecision {
-    /// What is to be done, in order, a line each.
+    /// The actions in order, one line each.
     fileprivate var lines: [String] {
         var lines = tokenRefreshes.map { "\($0)" } + cancels.map { "\($0)" }
         lines += sends.map { "send(\($0.delivery), on: \($0.connection))" }

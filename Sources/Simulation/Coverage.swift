@@ -1,4 +1,4 @@
-/// What a run exercised; counted, so that one sees what the simulation did not reach.
+/// Counts what a run exercised, to show what the simulation did not reach.
 package struct Coverage: Hashable, Sendable {
     package enum Fact: Int, Hashable, Sendable, CaseIterable {
         // Traffic
@@ -96,7 +96,7 @@ package struct Coverage: Hashable, Sendable {
         case pushRepeated
         case runReplayed
 
-        /// The case's name as words.
+        /// The name of the case, split into words.
         package var text: String {
             "\(self)".reduce(into: "") { text, letter in
                 if letter.isUppercase { text.append(" ") }

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// The world's only source of chance: everything that happens follows from its seed.
+/// The simulated world's only source of randomness; everything follows from its seed.
 struct Dice {
     private var generator: SeededGenerator
 
@@ -10,7 +10,7 @@ struct Dice {
 
     mutating func seed() -> UInt64 { generator.next() }
 
-    /// A number from 0 to 1, the latter excluded.
+    /// A random number from 0 up to, but not including, 1.
     mutating func unit() -> Double { Double(generator.next() >> 11) * 0x1p-53 }
 
     mutating func comesUp(_ probability: Double) -> Bool {
@@ -35,16 +35,16 @@ struct Dice {
         .milliseconds(number(range.lowerBound * 1000...range.upperBound * 1000))
     }
 
-    /// An exponentially distributed wait: the gaps of a Poisson process.
+    /// A random, exponentially distributed time: the gaps of a Poisson process.
     mutating func wait(mean: Duration) -> Duration {
         let nanoseconds = Double(mean.nanoseconds) * -Self.logarithm(1 - unit())
         return .nanoseconds(Int64(min(nanoseconds, 1e18)))
     }
 
-    /// The natural logarithm, which the standard library lacks.
+    /// The natural logarithm, which the standard library does not have.
     ///
-    /// With `x = m * 2^e`: `ln x = e ln 2 + 2 artanh((m - 1) / (m + 1))`, whose series is short
-    /// because `m` lies between 1 and 2.
+    /// With `x = m * 2^e`: `ln x = e ln 2 + 2 artanh((m - 1) / (m + 1))`. The series converges
+    /// quickly because `m` lies between 1 and 2.
     private static func logarithm(_ x: Double) -> Double {
         let ratio = (x.significand - 1) / (x.significand + 1)
         var power = ratio

@@ -1,4 +1,4 @@
-/// What chance decides.
+/// The kinds of random decisions.
 enum Draw: Int, CaseIterable {
     // The world's, shared by all members
     case devices, traffic, content, faults, members, retryPartition
@@ -9,20 +9,20 @@ enum Draw: Int, CaseIterable {
         decoding, log
 }
 
-/// The dice of a world: each kind of draw, for each member, has a stream of its own.
+/// The dice of a world: each kind of draw has its own random stream for each member.
 ///
-/// So what one decision draws changes nothing for the others: an engine that decides the same, but
-/// says it in another order, lives through the same hour.
+/// So the draws of one decision do not affect others: an engine that makes the same decisions in
+/// another order gets the same run.
 struct DiceSet {
     private let seed: UInt64
-    /// By member and kind of draw; those of the world itself come first.
+    /// Ordered by member and kind of draw; those of the world come first.
     private var streams: [Dice] = []
 
     init(seed: UInt64) {
         self.seed = seed
     }
 
-    /// The dice of a draw that concerns no member.
+    /// The dice of a draw that belongs to no member.
     subscript(draw: Draw) -> Dice {
         mutating get { self[draw, MemberID.nobody] }
         _modify { yield &self[draw, MemberID.nobody] }
@@ -41,7 +41,7 @@ struct DiceSet {
     private mutating func place(of draw: Draw, _ member: MemberID) -> Int {
         let place = Int(member.number) * Draw.allCases.count + draw.rawValue
         while streams.count <= place {
-            // Drawn, so that the streams of neighbours have nothing in common.
+            // Seeds are themselves random, so that neighboring streams are independent.
             var seeds = Dice(seed: seed &+ UInt64(streams.count) << 32)
             streams.append(Dice(seed: seeds.seed()))
         }

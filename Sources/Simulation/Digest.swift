@@ -1,19 +1,19 @@
 import Delivery
 import Vocabulary
 
-/// Fingerprints of a run, one for each kind of decision: two runs of one seed have the same.
+/// Fingerprints of a run, one per kind of decision; runs of one seed have the same.
 ///
-/// They show whether two builds decide the same. There is one for each kind, because the order
-/// between decisions of different kinds is not a decision.
+/// They show whether two builds decide the same. There is one per kind because the order between
+/// decisions of different kinds has no meaning.
 package struct Digest: Hashable, Sendable {
     private var happenings = WordDigest()
     /// In the order of `TurnDecision.List.allCases`.
     private var lists = TurnDecision.List.allCases.map { _ in WordDigest() }
 
-    /// Something happened.
+    /// Adds a happening.
     mutating func mix(_ word: UInt64) { happenings.mix(word) }
 
-    /// A member decided.
+    /// Adds a member's decision.
     mutating func mix(_ decision: TurnDecision, of member: MemberID, at now: Instant) {
         for (index, list) in TurnDecision.List.allCases.enumerated() {
             var isEmpty = true
@@ -28,7 +28,7 @@ package struct Digest: Hashable, Sendable {
         }
     }
 
-    /// Kind and value of each, for anyone who compares two builds.
+    /// The kind and the value of each fingerprint, to compare two builds.
     package var text: String {
         let names = ["happenings"] + TurnDecision.List.allCases.map(\.rawValue)
         return zip(names, [happenings] + lists).map { name, digest in

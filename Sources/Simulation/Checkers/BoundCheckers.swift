@@ -4,10 +4,10 @@ import Vocabulary
 extension World {
     private static let largestRecord = values.reduce(0) { max($0, $1.count) }
 
-    /// Promise 5: events and bytes in flight never exceed their limits; retry records that are held
-    /// do not count.
+    /// Promise 5: the events and bytes in flight stay within their limits, without held retry
+    /// records.
     ///
-    /// Promise 1: what was consumed is at an end, in flight, or was given back.
+    /// Promise 1: every consumed record has ended, is in flight, or was released.
     mutating func checkBounds(of member: Member, _ engine: borrowing DeliveryEngine) {
         let held = (engine.heldEvents, engine.heldBytes)
         let inHand = engine.inFlightEvents
@@ -15,20 +15,20 @@ extension World {
         if events > plan.inFlightLimit {
             found(.intakeBounded, "\(events) events over \(plan.inFlightLimit)")
         }
-        // A partition is paused for the record that is held.
+        // A held record pauses its partition.
         let retryPartitions = member.cursors.count { cursor in
             kafka.partitions[cursor.partition.index].tier != nil
         }
         if held.0 > retryPartitions, !member.cursors.isEmpty {
             found(.intakeBounded, "\(held.0) held of \(retryPartitions) partitions")
         }
-        // Of the bytes one record may be too many: its size is known when it is here.
+        // The limit may be exceeded by one record: its size is known only when it has arrived.
         let bytes = engine.inFlightBytes - held.1 - Self.largestRecord
         if bytes > plan.inFlightBytes {
             found(.intakeBounded, "\(bytes) bytes over \(plan.inFlightBytes)")
         }
-        // A commit that failed is repeated soon, as a first one comes; a member may hang for twenty
-        // seconds itself.
+        // A failed commit is repeated soon, and a first commit comes soon; but the member itself
+        // may hang for twenty seconds.
         if let since = member.uncommitted.values.min(), now - since > .seconds(31) {
             found(.everythingSettledIsCommitted, "a commit that failed, or a first one, is missing")
         }
@@ -41,8 +41,9 @@ extension World {
         }
     }
 
-    /// What waits for dead letters or retry records to be written has a share of the bound: beyond
-    /// it those partitions are paused whose events wait.
+    /// Events that wait for dead letters or retry records may use only a share of the limit.
+    ///
+    /// Beyond it, the partitions of the waiting events must be paused.
     mutating func checkTopicWaits(of member: Member, _ engine: borrowing DeliveryEngine) {
         let share = max(1, plan.inFlightLimit / 8)
         guard !plan.isTransactional, member.publishing.count >= share, engine.isIntakeOpen
@@ -67,7 +68,7 @@ extension World {
         member.mostStatusWaits = max(member.mostStatusWaits, waiting)
     }
 
-    /// A token's status is dropped only when more wait than have room.
+    /// A token status is dropped only if more of them wait than the limit allows.
     mutating func checkDropped(_ tag: PublicationTag, by member: Member) {
         guard !plan.isTransactional else { return }
         let waiting = member.mostStatusWaits
@@ -79,8 +80,10 @@ extension World {
         found(.droppedForACause, "\(tag.publication), while \(waiting) wait")
     }
 
-    /// Promise 5: Kafka has paused exactly those partitions that the member believes to be paused;
-    /// a new assignment starts with none, whatever was paused before.
+    /// Promise 5: exactly those partitions are paused in Kafka that the member believes to be
+    /// paused.
+    ///
+    /// A new assignment starts with none paused, whatever was paused before.
     mutating func checkPauses(of member: Member, _ engine: borrowing DeliveryEngine) {
         let cursors = member.cursors
         for index in cursors.indices {

@@ -1,32 +1,31 @@
 import Delivery
 import Vocabulary
 
-/// How an endpoint treated one member, as far as its breaker must heed it.
+/// How an endpoint answered one member, as far as its circuit breaker depends on it.
 struct BreakerWatch {
     enum Phase {
         case closed
         case open
-        /// Since then.
+        /// Half-open since this time.
         case tried(Instant)
     }
 
-    /// The devices that were failed, and when, oldest first.
+    /// The devices of failed requests, oldest first.
     var failures: [(device: Int32, sentAt: Instant, at: Instant)] = []
-    /// When an answer was good.
+    /// When the last good answer arrived.
     var servedAt = Instant(nanoseconds: 0)
     var phase = Phase.closed
-    /// Since when it is closed, if it is.
+    /// When the breaker last closed.
     var closedAt = Instant(nanoseconds: 0)
-    /// Since the breaker closed, a connection ended or was not had for a reason that the endpoint
-    /// answers for.
+    /// Whether, since the breaker closed, a connection ended or failed because of the endpoint.
     var hasLostConnection = false
-    /// Of what was sent while it is tried: good answers, and the devices that were failed.
+    /// Good answers to requests sent while half-open, then the devices of the failed ones.
     var succeeded = 0
     var failedWhileTried: Set<Int32> = []
 }
 
 extension World {
-    /// An answer came to the member, or the time for it ran out.
+    /// Notes an answer to the member, or that its time ran out.
     mutating func noteForBreaker(
         _ stream: SimulatedConnection.OpenStream,
         isFailure: Bool,
@@ -35,7 +34,7 @@ extension World {
     ) {
         let device = events[Int(stream.event)].device
         if isFailure {
-            // No checker looks back that far.
+            // No checker looks further back.
             let horizon = now
             member.breakers[route.index].failures.removeAll { $0.at + .seconds(60) < horizon }
             member.breakers[route.index].failures.append((device, stream.sentAt, now))
@@ -51,19 +50,20 @@ extension World {
         }
     }
 
-    /// A connection ended, or was not had: probes before that may count for nothing.
+    /// Notes that a connection ended or could not be opened; earlier probes may not count.
     func noteForBreaker(
         endOf connection: SimulatedConnection,
         _ cause: CloseCause,
         by member: Member
     ) {
         member.breakers[connection.route.index].succeeded = 0
-        // The endpoint is there, and minds the credential.
+        // The endpoint is reachable, but rejects the credential.
         if cause == .other { member.breakers[connection.route.index].hasLostConnection = true }
     }
 
-    /// A breaker opens only if the endpoint fails many devices, and used again as soon as it serves
-    /// most of those that it is tried with.
+    /// Checks that a breaker opens only if the endpoint fails for many devices.
+    ///
+    /// It must close again as soon as most probes succeed.
     mutating func checkBreakers(of member: Member, _ engine: borrowing DeliveryEngine) {
         for index in member.breakers.indices {
             checkBreaker(engine.breaker(of: Route(index: index)), index, of: member)
@@ -115,8 +115,10 @@ extension World {
         }
     }
 
-    /// An endpoint that serves nobody is not used on and on: not for twice as many devices as it
-    /// takes, half as long as they count, and long after the last good answer.
+    /// Checks that the member stops using an endpoint that fails all requests.
+    ///
+    /// The bounds are wide: twice the number of devices that opens a breaker, in half the window,
+    /// and long after the last good answer.
     private mutating func checkLeftAlone(_ watch: BreakerWatch, _ limits: CircuitBreaker.Limits) {
         let longAgo = limits.window * 2
         guard watch.failures.last?.at == now, watch.servedAt + longAgo < now,

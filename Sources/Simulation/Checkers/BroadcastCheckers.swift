@@ -6,7 +6,7 @@ extension World {
         apns.devices[Int(event.device)].channel != nil
     }
 
-    /// Of a channel's broadcasts only the newest that the member has is worth sending.
+    /// Checks that a sent broadcast is the newest that the member has for the channel.
     mutating func checkIsNewest(
         _ delivery: Delivery,
         _ event: SimulatedEvent,
@@ -14,17 +14,18 @@ extension World {
     ) {
         guard isBroadcast(event) else { return }
         coverage.note(.broadcastSent)
-        // What was in flight when its partition went and came back has no line.
+        // A broadcast is not listed if it was in flight while its partition was revoked and
+        // assigned again.
         guard let newest = member.broadcasts[event.device]?.last,
             newest != RecordPlace(delivery.record)
         else { return }
         found(.newestBroadcastWins, "event \(event.identity) was sent before a newer one")
     }
 
-    /// What gives way does so to something newer.
+    /// Checks that a broadcast is superseded only by a newer one.
     ///
-    /// That may have ended before this outcome is published: a transaction is done again in parts, or
-    /// without what needs a topic that refuses.
+    /// The newer one may have ended before this outcome is published: a transaction may be repeated
+    /// in parts, or without records for a topic that rejects them.
     mutating func checkSuperseded(
         _ outcome: Outcome,
         _ event: SimulatedEvent,

@@ -13,11 +13,11 @@ extension World {
             base: commit.offset.rawValue,
             of: partition.name
         )
-        // Where no text fits, the offset says all.
+        // If no metadata fits, the offset alone must be right.
         guard reader != nil || commit.metadata.isEmpty && plan.metadataLimit < 24 else {
             return found(.metadataIsReadable, "\(commit)")
         }
-        // One in a transaction is earned with it.
+        // Commits in a transaction are checked together with the transaction.
         if !plan.isTransactional { checkCommitIsEarned(commit, reader) }
         if let reader { checkCommitIsComplete(commit, reader, partition, by: member) }
     }
@@ -35,8 +35,9 @@ extension World {
         checkCommitIsEarned(commit, reader)
     }
 
-    /// Promise 1: no offset is committed before every record below it has its outcome in Kafka,
-    /// and none is called settled in the metadata.
+    /// Promise 1: an offset is committed only after all records below it have an outcome in Kafka.
+    ///
+    /// The same holds for offsets that the metadata marks as settled.
     private mutating func checkCommitIsEarned(
         _ commit: PartitionCommit,
         _ reader: CommitMetadataReader?
@@ -57,15 +58,14 @@ extension World {
         }
     }
 
-    /// Promise 2: what is settled is recorded with the next commit, so that a crash repeats only
-    /// what was settled since.
+    /// Promise 2: settled records are in the next commit, so a crash repeats only later ones.
     private mutating func checkCommitIsComplete(
         _ commit: PartitionCommit,
         _ reader: CommitMetadataReader,
         _ partition: SimulatedKafka.Partition,
         by member: Member
     ) {
-        // A text that is nearly as long as the broker takes, or was, may have been cut.
+        // Metadata close to the broker's size limit may have been cut.
         guard plan.metadataLimit == 4096, commit.metadata.utf8.count < 4000,
             let index = member.cursorIndex(of: commit.partition)
         else { return }
@@ -83,26 +83,27 @@ extension World {
         }
     }
 
-    /// An assignment is read from the group's offset: not before, which would repeat what is
-    /// settled, and not behind it, which would skip what is not.
+    /// Checks that an assignment is read from the group's offset.
+    ///
+    /// An earlier start would repeat settled records, a later one would skip unsettled ones.
     mutating func checkStart(_ start: PartitionStart, by member: Member) {
         let partition = kafka.partitions[start.partition.index]
         let stored = partition.stored?.offset ?? 0
         let position = position(start)
-        // Anyone who had it before continues from memory: it may read what it skips, and may begin
-        // behind what it still has in flight.
+        // A member that had the partition before continues from memory: it may read records that it
+        // skips, and may start after records that it still has in flight.
         guard member.owned.insert(start.partition).inserted else { return }
         if position < stored {
             found(.noRepeatWithoutCause, "partition \(start.partition.index) from \(position)")
         }
-        // What was committed of a log may be more than is left of it.
+        // The committed offset may be past the end of a log that was cut.
         for offset in min(stored, partition.end)..<min(max(stored, position), partition.end)
         where !partition.entries[Int(offset)].isResolved {
             return found(.everyEventHasAnOutcome, "partition \(start.partition.index) skips one")
         }
     }
 
-    /// Promise 2: what the group's metadata calls settled is not consumed again.
+    /// Promise 2: records that the group's metadata marks as settled are not consumed again.
     mutating func checkConsumption(
         of offset: Int64,
         _ cursor: Member.Cursor,

@@ -1,16 +1,16 @@
 import Vocabulary
 
-/// Reads commit metadata as its format is documented, without the service's own code.
+/// Reads commit metadata by its documented format, without the service's own code.
 ///
-/// A reader that shares a mistake with the writer would not see it.
+/// A reader that shared a bug with the writer would not find it.
 struct CommitMetadataReader {
-    /// Offsets past the committed one that the text calls settled.
+    /// The offsets after the committed one that the metadata marks as settled.
     private(set) var settled: SettledOffsets
-    /// The offset behind the last of them.
+    /// One past the last of these offsets.
     private(set) var horizon: Int64
     let nonce: [UInt8]
 
-    /// Nil for a text that is not to be trusted.
+    /// nil for metadata that is not valid.
     init?(_ text: String, base: Int64, of partition: TopicPartition) {
         let characters = Array(text.utf8)
         guard characters.count > 3, characters.count <= 4096,
@@ -75,7 +75,7 @@ struct CommitMetadataReader {
 
     // MARK: The parts of the format
 
-    /// LEB128.
+    /// Reads a LEB128 number.
     private static func takeNumber(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
         var number: Int64 = 0
         var shift: Int64 = 0
@@ -87,7 +87,7 @@ struct CommitMetadataReader {
         return nil
     }
 
-    /// RFC 4648, 5, without padding.
+    /// Decodes base64url without padding (RFC 4648, section 5).
     private static func decodeBase64URL(_ characters: ArraySlice<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0
@@ -109,11 +109,11 @@ struct CommitMetadataReader {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
             }
         }
-        // A text has one form: what is left over must be nothing (RFC 4648, 3.5).
+        // Each value has one encoding only: the unused bits must be zero (RFC 4648, section 3.5).
         return count < 6 && bits & (1 << UInt32(count) - 1) == 0 ? bytes : nil
     }
 
-    /// CRC-32C (RFC 3720, B.4), a byte at a time.
+    /// CRC-32C (RFC 3720, section B.4), one byte at a time.
     private static func crc32c(_ bytes: [UInt8]) -> UInt32 {
         var value: UInt32 = 0xFFFF_FFFF
         for byte in bytes {
@@ -129,7 +129,7 @@ struct CommitMetadataReader {
     }
 }
 
-/// Offsets that are settled, of those at and behind a committed one.
+/// The settled offsets at or after a committed one.
 struct SettledOffsets {
     let base: Int64
     private var marks: [Bool] = []

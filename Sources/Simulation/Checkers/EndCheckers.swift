@@ -2,8 +2,9 @@ import Delivery
 import Vocabulary
 
 extension World {
-    /// Once the faults have stopped, everything is settled and committed before the hour is over,
-    /// and every event has an outcome.
+    /// Checks the end of the run, after the faults have stopped.
+    ///
+    /// All records must be settled and committed, and every event must have an outcome.
     mutating func checkEnd() {
         for (index, partition) in kafka.partitions.enumerated() {
             let committed = partition.stored?.offset ?? 0
@@ -29,7 +30,7 @@ extension World {
         checkReplay()
     }
 
-    /// The same inputs lead another engine to the same decisions.
+    /// Checks that the same inputs lead another engine to the same decisions.
     private mutating func checkReplay() {
         guard !inputLog.isEmpty else { return }
         do throws(ReplayError) {

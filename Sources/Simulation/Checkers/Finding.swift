@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A broken promise, as seen from outside the service.
+/// A broken promise, as observed from outside the service.
 package struct Finding: Hashable, Sendable, CustomStringConvertible {
     package enum Promise: String, Hashable, Sendable {
         case everyEventHasAnOutcome

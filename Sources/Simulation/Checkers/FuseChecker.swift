@@ -1,13 +1,13 @@
 import Delivery
 import Vocabulary
 
-/// What APNs said of the tokens of one route to one member, as far as the fuse must heed it.
+/// APNs' answers for the tokens of one route to one member, as far as the fuse depends on them.
 struct FuseWatch {
-    /// Condemned tokens in a row, and when the first of them was.
+    /// Consecutive answers that condemn a token, and the time of the first.
     var condemnedInARow = 0
     var rowBegan = Instant(nanoseconds: 0)
     var lastCondemned = Instant(nanoseconds: 0)
-    /// Answers in a row while it must be calm, and when the first of them was.
+    /// Consecutive answers while the fuse must recover, and the time of the first.
     var calmAnswers = 0
     var calmBegan = Instant(nanoseconds: 0)
 
@@ -25,12 +25,11 @@ struct FuseWatch {
 }
 
 extension World {
-    /// No token is to be removed while APNs refuses so many of them, and each may be once it has
-    /// calmed down.
+    /// Checks that no token is removed while APNs rejects too many, and that the fuse recovers.
     ///
-    /// The bounds are wide: a fuse weighs its answers, this only counts them. After three times its
-    /// `minimumAnswers` in a row within a half-life, nothing else weighs as much; after eight
-    /// half-lives what was refused weighs nothing, and half of the share that is calm is calm.
+    /// The bounds are wide, because a fuse weighs its answers and this check only counts them.
+    /// After three times `minimumAnswers` in a row within a half-life, older answers weigh less.
+    /// After eight half-lives, old rejections have no weight.
     mutating func checkFuse(
         _ answer: APNsAnswer,
         to delivery: DeliveryID,
@@ -40,7 +39,7 @@ extension World {
         guard let settings = plan.fuse,
             let fuse = member.engine.lend(to: { $0.tokenFuse(of: route) }),
             let facts = member.delivery(delivery),
-            // No answer to a broadcast says anything about a token.
+            // An answer to a broadcast says nothing about a token.
             let event = facts.event, !event.isBroadcast,
             let outcome = facts.outcome, outcome.decidedBy == .apns
         else { return }

@@ -24,13 +24,13 @@ extension World {
         }
     }
 
-    /// One outcome per delivery: nothing is decided twice.
+    /// Checks that a delivery gets only one outcome.
     private mutating func checkDecidedOnce(_ delivery: DeliveryID, by member: Member) {
         guard let pending = member.publishing[delivery] else { return }
         found(.noRepeatWithoutCause, "event \(pending.event) was published before")
     }
 
-    /// A stream that the peer gave back unprocessed is not an attempt.
+    /// Checks the attempts: a stream that the peer did not process is not one.
     private mutating func checkAttempts(
         of delivery: DeliveryID,
         _ facts: Delivery,
@@ -62,7 +62,7 @@ extension World {
         }
     }
 
-    /// Nothing is deferred beyond its expiration, nor beyond the time at which it is given up.
+    /// Checks that nothing is deferred past its expiration or past the time when it is given up.
     private mutating func checkDue(_ deferral: Deferral, _ event: SimulatedEvent) {
         if let expiration = event.expiration, expiration > 0,
             deferral.dueAt.seconds >= expiration
@@ -75,7 +75,7 @@ extension World {
         }
     }
 
-    /// No outcome reports a delivery that did not happen.
+    /// Checks that the outcome is true: none reports a delivery that did not happen.
     private mutating func checkVerdict(_ outcome: Outcome, _ event: SimulatedEvent) {
         if outcome.kind == .accepted, event.pushes == 0 {
             found(.outcomeIsTrue, "accepted, but APNs never took event \(event.identity)")
@@ -89,7 +89,7 @@ extension World {
         }
     }
 
-    /// A record is produced again only while it is not acknowledged.
+    /// Checks that a record is produced again only if it is not acknowledged.
     mutating func checkRepublication(
         of delivery: DeliveryID,
         _ publication: Publication,

@@ -2,7 +2,7 @@ import APNsRules
 import Delivery
 import Vocabulary
 
-/// What a peer refuses it certainly did not process: it is asked ever less, and the event waits.
+/// Checks for refused streams, which the peer certainly did not process: retries must slow down.
 extension World {
     func noteUnprocessed(_ delivery: DeliveryID, by member: Member) {
         guard var streams = member.streams[delivery] else { return }
@@ -13,12 +13,12 @@ extension World {
         member.streams[delivery] = streams
     }
 
-    /// Something else became of its stream, as far as anybody knows.
+    /// Notes that the last stream was not refused, as far as anyone can know.
     func noteProcessed(_ delivery: DeliveryID, by member: Member) {
         member.streams[delivery]?.refusals = 0
     }
 
-    /// The second refusal in a row and each further one are followed by a longer wait.
+    /// Checks that the wait grows with the second refusal in a row and with each further one.
     mutating func checkRefusals(of delivery: DeliveryID, by member: Member) {
         guard let streams = member.streams[delivery], streams.refusals > 1 else { return }
         let doubled = Duration.milliseconds(100) * (1 << min(streams.refusals - 2, 10))
@@ -30,7 +30,7 @@ extension World {
         )
     }
 
-    /// Nothing is given up because it was refused, but when its time is over.
+    /// Checks that an event is not given up because of refusals before its time is over.
     mutating func checkRefusedGivenUp(
         _ delivery: DeliveryID,
         _ facts: Delivery,
@@ -40,7 +40,7 @@ extension World {
         guard outcome.kind == .undeliverable, outcome.reason == .local(.streamBroken),
             facts.history == nil, let streams = member.streams[delivery], streams.refusals > 0
         else { return }
-        // Wall clocks jump by two minutes, either way.
+        // Wall clocks jump by up to two minutes in either direction.
         guard now - streams.refusedSince < plan.giveUpAfter - .seconds(240) else { return }
         found(.refusedIsNotGivenUp, "after \(now - streams.refusedSince)")
     }

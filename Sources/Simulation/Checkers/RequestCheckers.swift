@@ -22,7 +22,7 @@ extension World {
         checkIsNewest(delivery, events[Int(event)], by: member)
     }
 
-    /// No answer is waited for longer than a request may take.
+    /// Checks that no answer is awaited longer than the request timeout.
     mutating func checkTimeLimits(of member: Member) {
         while let limit = member.timeLimits.first, limit.due <= now {
             let key = limit.stream
@@ -33,8 +33,10 @@ extension World {
         }
     }
 
-    /// Streams open only on a connection that takes them, within the peer's limit, and one at a
-    /// time until APNs has taken the credential.
+    /// Checks that the connection may open a stream.
+    ///
+    /// It must accept streams, be within the peer's limit, and carry only one at a time until APNs
+    /// has accepted the credential.
     private mutating func checkStream(on connection: SimulatedConnection) {
         if !connection.isOpen || connection.isDraining {
             found(.streamLimitKept, "a stream on a connection that takes none")
@@ -46,58 +48,59 @@ extension World {
         if open > 0, !connection.isProven {
             found(.oneStreamUntilProven, "\(open + 1) streams before the first success")
         }
-        // Ten seconds are the service's patience; a member may hang for twenty itself.
+        // The service waits ten seconds, and the member itself may hang for twenty.
         if let pingedAt = connection.pingedAt, now - pingedAt > .seconds(31) {
             found(.stalledConnectionGivenUp, "used \(now - pingedAt) after a PING")
         }
-        // Twenty seconds are its patience with a peer that answers nothing, and it may hang twice.
+        // The service waits twenty seconds for a peer that answers nothing, and may hang twice.
         if let askedAt = connection.askedAt, now - askedAt > .seconds(61) {
             found(.deadConnectionGivenUp, "used \(now - askedAt) after a request without an answer")
         }
     }
 
-    /// What APNs has refused to one member of a process is not tried by the others before the least
-    /// time that a credential is parked for.
+    /// Checks that a member does not use a key that APNs rejected for another one of its process.
+    ///
+    /// The key must rest for the least time for which a credential is parked.
     private mutating func checkKey(of credential: Int, by member: Member) {
         guard let revokedAt = member.revokedAt[credential], now - revokedAt < .seconds(30)
         else { return }
         found(.revokedKeyIsNotUsed, "credential \(credential), \(now - revokedAt) after the word")
     }
 
-    /// A member sends nothing of a partition that it has given up: the next owner does.
+    /// Checks that a member sends nothing from a revoked partition: its next owner does.
     private mutating func checkOwner(of delivery: Delivery, by member: Member) {
         let partition = delivery.record.partition
         guard member.cursorIndex(of: partition) == nil else { return }
         found(.ownedWhenSent, "partition \(partition.index) is somebody else's")
     }
 
-    /// One notification in flight per device and app.
+    /// Checks that only one notification is in flight per device and app.
     private mutating func checkDevice(_ event: SimulatedEvent, by member: Member) {
         guard member.streamsByDevice[event.device] != nil else { return }
         found(.oneInFlightPerDevice, "device \(event.device)")
     }
 
-    /// A retry record is not sent before it is due, by the member's clock when it came.
+    /// Checks that a retry record is not sent before it is due, by the member's clock on arrival.
     private mutating func checkTime(of delivery: Delivery, by member: Member) {
         let place = RecordPlace(delivery.record)
         guard let notBefore = member.notBefore[place], now < notBefore else { return }
         found(.notSentBeforeItsTime, "\(notBefore - now) too early")
     }
 
-    /// Promise 2: all attempts of one event carry the same identifier.
+    /// Promise 2: all attempts for one event use the same `apns-id`.
     private mutating func checkIdentity(_ delivery: Delivery, _ event: SimulatedEvent) {
         guard delivery.event?.apnsID != event.apnsID else { return }
         found(.sameIdentity, "sent \(String(describing: delivery.event?.apnsID))")
     }
 
-    /// Nothing is sent after its expiration, by the wall clock of the member.
+    /// Checks that nothing is sent after its expiration, by the member's wall clock.
     private mutating func checkExpiration(_ event: SimulatedEvent) {
         guard let expiration = event.expiration, expiration > 0 else { return }
         guard expiration <= timestamp.seconds else { return }
         found(.nothingSentAfterExpiration, "\(timestamp.seconds - expiration) s too late")
     }
 
-    /// Nothing is sent that is too old, counted from its first record, by the wall clock of the member.
+    /// Checks that no event older than the limit is sent, by its first record and the wall clock.
     private mutating func checkAge(of delivery: Delivery) {
         guard let age = plan.eventAge, let written = delivery.record.timestamp else { return }
         let start = min(written, delivery.arrival.receivedAt.timestamp)
@@ -106,10 +109,10 @@ extension World {
         found(.nothingSentAfterExpiration, "\(milliseconds) ms old")
     }
 
-    /// What is read from a retry topic only after it was to be given up is not sent again.
+    /// Checks that an event read from a retry topic after its give-up time is not sent again.
     ///
-    /// What waited for a schema is judged when that is here, and by then the wall clock may have
-    /// gone back.
+    /// An event that waited for a schema is judged when the schema arrives; the wall clock may have
+    /// gone back by then.
     private mutating func checkGivenUp(_ delivery: Delivery, _ event: SimulatedEvent) {
         guard event.schema == nil, let history = delivery.history else { return }
         let readAt = delivery.arrival.receivedAt.timestamp

@@ -2,13 +2,13 @@ import Delivery
 import Vocabulary
 
 extension World {
-    /// More than a member is promised to remember of its own answers.
+    /// More of its own answers than a member promises to remember.
     private static let deadTokensRemembered = 1024
 
-    /// Nothing is sent to a token that was known to be dead, unless it was registered again since.
+    /// Checks that nothing is sent to a token known to be dead, unless it was registered since.
     ///
-    /// A member knows what APNs answered to it, and what its process's list held when the event
-    /// came; what others learn later it may miss.
+    /// A member knows the answers that APNs gave it, and its process's list when the event arrived.
+    /// It may miss what others learn later.
     mutating func checkToken(of delivery: Delivery, _ event: SimulatedEvent, by member: Member) {
         var since: Timestamp?
         if let entry = member.tokens.dead[event.device],
@@ -18,8 +18,8 @@ extension World {
         }
         if member.deadTokens.count <= Self.deadTokensRemembered,
             let own = member.deadTokens[event.device],
-            // Unless its process has learnt that the token is alive, perhaps to forget it again when
-            // an older word reached the topic later.
+            // Not if its process has learned that the token is alive, even if an older record that
+            // reached the topic later undid that.
             member.tokens.dead[event.device] != nil,
             member.tokens.readmitted[event.device].map({ $0 <= own.toldAt }) ?? true
         {
@@ -30,13 +30,13 @@ extension World {
         found(.nothingSentToDeadTokens, "device \(event.device), dead since \(since.milliseconds)")
     }
 
-    /// A token is suppressed only if APNs called it dead, and the app has not reported it since.
+    /// Checks that a suppressed token was reported dead by APNs and not registered since.
     mutating func checkSuppression(
         _ outcome: Outcome,
         _ event: SimulatedEvent,
         by member: Member
     ) {
-        // What is carried out now was decided after the turn before.
+        // The present actions were decided after the turn before.
         if let readmittedAt = member.tokens.readmitted[event.device],
             readmittedAt < member.turnBefore, member.tokens.dead[event.device] == nil
         {
@@ -48,7 +48,8 @@ extension World {
         found(.suppressedIsDead, "device \(event.device) was registered anew")
     }
 
-    /// An event is a duplicate only of one that this member is sending, or that APNs took from it.
+    /// Checks that the original of a duplicate is in flight here, or was accepted by APNs from
+    /// here.
     mutating func checkDuplicate(
         _ event: SimulatedEvent,
         at place: RecordPlace,
@@ -59,7 +60,7 @@ extension World {
         found(.duplicateHasAnOriginal, "event \(event.identity) is nobody's duplicate")
     }
 
-    /// Whatever was called a duplicate, its original has an outcome of its own.
+    /// Checks that the original of every duplicate has an outcome of its own.
     mutating func checkOriginals() {
         var hasOriginal: Set<Int32> = []
         for event in events where event.endedByItself { hasOriginal.insert(event.identity) }

@@ -1,12 +1,12 @@
 import Delivery
 import Vocabulary
 
-/// The first source's events that wait for their first stream, by route.
+/// Events of the first source that wait for their first stream on one route.
 struct UrgentQueue {
     struct Waiting {
-        /// Requests of other sources on the route before it came.
+        /// Requests of other sources on the route before this event arrived.
         let others: Int
-        /// The most that may go before it.
+        /// The maximum number of such requests that may precede it.
         let bound: Int
     }
 
@@ -15,7 +15,7 @@ struct UrgentQueue {
 }
 
 extension World {
-    /// What the checkers must know of a record that a member took.
+    /// Notes a record that a member has accepted, for the checkers.
     mutating func noteArrival(
         of event: Int32,
         _ decoded: DecodedRecord,
@@ -41,7 +41,7 @@ extension World {
         member.load[facts.device] = load + 1
         guard facts.source == 0 else { return }
         member.urgentLoad += 1
-        // Alone in its device's line, and delayed by no limit: only the queue is before it.
+        // The only event for its device, and without a rate limit: it only waits for the queue.
         guard case .event = decoded, plan.sources.count > 1, load == 0, history == nil,
             plan.rateLimit == nil,
             facts.content == .notification, member.streamsByDevice[facts.device] == nil
@@ -53,7 +53,7 @@ extension World {
         )
     }
 
-    /// The delivery is in no queue any more.
+    /// Notes that a delivery has left all queues.
     mutating func noteEnd(of event: Int32, by member: Member) {
         let facts = events[Int(event)]
         member.load[facts.device, default: 1] -= 1
@@ -63,7 +63,7 @@ extension World {
         member.urgent[route(of: facts).index].waiting[event] = nil
     }
 
-    /// A delivery's event is at an end, or has gone to a retry topic.
+    /// Notes that a delivery's event has ended or moved to a retry topic.
     mutating func noteDeparture(of pending: Member.Pending, by member: Member) {
         let identity = events[Int(pending.event)].identity
         let place = RecordPlace(partition: pending.partition, offset: pending.offset)
@@ -74,7 +74,7 @@ extension World {
         if member.inHand[identity]?.isEmpty == true { member.inHand[identity] = nil }
     }
 
-    /// Of what was in flight only open streams and outcomes on their way are left.
+    /// Keeps only open streams and outcomes on their way as in hand.
     private mutating func noteStillInHand(by member: Member) {
         member.inHand = [:]
         for connection in member.connections.values {
@@ -91,7 +91,7 @@ extension World {
         }
     }
 
-    /// What waited was handed back with the partitions.
+    /// Notes that the waiting events were released together with the partitions.
     mutating func noteHandBack(by member: Member) {
         noteStillInHand(by: member)
         member.load = [:]
@@ -101,7 +101,7 @@ extension World {
         for index in member.urgent.indices { member.urgent[index].waiting = [:] }
     }
 
-    /// Of a source of eight times the weight, an event waits for few of others.
+    /// Checks that an event of a source with eight times the weight waits for few of the others.
     mutating func checkUrgency(of event: Int32, on route: Route, by member: Member) {
         guard plan.sources.count > 1 else { return }
         guard events[Int(event)].source != 0 else {
@@ -110,7 +110,7 @@ extension World {
         }
         member.urgent[route.index].others += 1
         let queue = member.urgent[route.index]
-        // Of equals the one with the least bound: a dictionary has them in any order.
+        // Ties go to the lowest bound, because a dictionary has no stable order.
         let oldest = queue.waiting.values.min {
             ($0.others, $0.bound) < ($1.others, $1.bound)
         }

@@ -1,8 +1,8 @@
 import Vocabulary
 
-/// How often each fault strikes, drawn from the seed.
+/// The probability of each fault, chosen at random from the seed.
 extension FaultPlan.Chances {
-    /// Everybody does what they should; upstream is as it always is.
+    /// No faults of the service's peers; only the input is as varied as always.
     static let calm = Self(
         connectFails: 0,
         connectionDies: 0,
@@ -42,7 +42,7 @@ extension FaultPlan.Chances {
 
     init(_ dice: inout Dice) {
         func chance(_ most: Double) -> Double {
-            // A third of the runs is free of each fault, so that faults are seen alone as well.
+            // Each fault is absent from a third of the runs, so that other faults also occur alone.
             dice.number(below: 3) == 0 ? 0 : most * dice.unit()
         }
         connectFails = chance(0.5)
@@ -83,7 +83,7 @@ extension FaultPlan.Chances {
 }
 
 extension FaultPlan.Intervals {
-    /// Members are restarted in turn, come and go; none dies.
+    /// Members restart in turn, join and leave, but none crashes.
     static let calm = Self(
         crash: nil,
         restart: .seconds(60),

@@ -1,49 +1,51 @@
 import Delivery
 import Vocabulary
 
-/// What goes wrong in a simulated hour, drawn from its seed.
+/// The faults of one simulated hour, chosen at random from its seed.
 package struct FaultPlan: Hashable, Sendable {
     package let seed: UInt64
-    /// Partitions of each source, with the source's weight.
+    /// The partitions and the weight of each source.
     var sources: [SourcePlan]
     var members: Int
     var inFlightLimit: Int
     var inFlightBytes: Int
     var devices: Int
-    /// Channels of the source of broadcasts, if there is one.
+    /// The number of channels in a broadcast source.
     var channels: Int
-    /// How long the retry topics keep an event, by tier; empty: there are none.
+    /// How long the retry topics delay an event, by tier; empty: there are no retry topics.
     var tiers: [Duration]
     var giveUpAfter: Duration
-    /// Requests per second for one of the apps; nil: as many as can be.
+    /// The limit in requests per second for one of the apps; nil: none.
     var rateLimit: Double?
-    /// Characters that the broker takes with an offset.
+    /// The maximum length of commit metadata that the broker accepts, in characters.
     var metadataLimit: Int
-    /// How old an event may be; nil: as old as it likes.
+    /// The maximum age of an event; nil: no limit.
     var eventAge: Duration?
-    /// Events per second in the mean.
+    /// The mean rate of events per second.
     var eventsPerSecond: Double
-    /// Notifications that a member remembers.
+    /// How many notifications a member remembers to detect duplicates.
     var dedupWindow: Int
     var fuse: TokenFuse.Settings?
-    /// From one turn of a member's loop to the next at least.
+    /// The minimum time from one turn of a member's loop to the next.
     var turnInterval: Duration
-    /// How long a request waits for its answer.
+    /// The timeout of a request.
     var requestTimeout: Duration
 
     var chances: Chances
     var intervals: Intervals
     var episodes: [Episode]
 
-    /// Faults stop here; the traffic continues a little, then everything must drain.
+    /// The time at which the faults stop.
+    ///
+    /// Traffic continues for a while after that, and then everything must drain.
     package var faultsEnd: Duration
     var trafficEnd: Duration
-    /// Nothing goes wrong but that members come and go in good order: nothing may be sent twice.
+    /// Whether members only join, leave and restart in order; nothing may then be sent twice.
     let isCalm: Bool
-    /// Outcomes and offsets are written in transactions, which Kafka aborts after this long.
+    /// When Kafka aborts a transaction; nil: outcomes and offsets are not written in transactions.
     let transactionTimeout: Duration?
     var isTransactional: Bool { transactionTimeout != nil }
-    /// Without a stored offset the sources are read from their end (`kafka.start: latest`).
+    /// Whether sources without a stored offset are read from their end (`kafka.start: latest`).
     let startsAtEnd: Bool
     /// The length of every run.
     package static let length = Duration.seconds(3600)
@@ -51,15 +53,15 @@ package struct FaultPlan: Hashable, Sendable {
     struct SourcePlan: Hashable, Sendable {
         var partitions: Int
         var weight: Int
-        /// Its part of all events.
+        /// Its share of all events.
         var share: Double
         var isBroadcast = false
     }
 
-    /// Chances, 0 to 1, each time the thing happens.
+    /// Probabilities from 0 to 1, each per occasion.
     struct Chances: Hashable, Sendable {
         var connectFails: Double
-        /// A connection opens, and is or becomes dead.
+        /// A connection opens, but is dead or dies later.
         var connectionDies: Double
         var requestRefused: Double
         var requestReset: Double
@@ -76,14 +78,14 @@ package struct FaultPlan: Hashable, Sendable {
         var doubledProduce: Double
         var oversizedEvent: Double
         var commitRefused: Double
-        /// Of a commit.
+        /// The refusal of a single partition in a commit.
         var partitionRefused: Double
         var commitAnswerLost: Double
         var offsetFetchFails: Double
         var metadataForged: Double
         var hotDevice: Double
         var deadDevice: Double
-        /// APNs answers 500 to whatever is sent to the device.
+        /// APNs answers every request for the device with 500.
         var failingDevice: Double
         var revivedDevice: Double
         var invalidEvent: Double
@@ -97,7 +99,7 @@ package struct FaultPlan: Hashable, Sendable {
         var schemaFetchFails: Double
     }
 
-    /// Mean times between things that happen to members; nil: never.
+    /// The mean times between faults of members; nil: never.
     struct Intervals: Hashable, Sendable {
         var crash: Duration?
         var restart: Duration?
@@ -111,30 +113,30 @@ package struct FaultPlan: Hashable, Sendable {
     }
 }
 
-/// A bad time with a beginning and an end.
+/// A disruption with a start and an end.
 struct Episode: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         /// Connections to the environment are refused, and the open ones break.
         case connectionsRefused(APNsEnvironment)
-        /// A proxy answers for the environment, with pages.
+        /// A proxy answers for the environment, with HTML pages.
         case serverErrors(APNsEnvironment)
-        /// The environment takes requests and says nothing, not even to a PING.
+        /// The environment accepts requests but never answers, not even a PING.
         case silence(APNsEnvironment)
         /// The environment refuses every stream.
         case streamsRefused(APNsEnvironment)
-        /// The environment resets every stream, and nobody knows what it did before.
+        /// The environment resets every stream; whether it processed the request is unknown.
         case streamsReset(APNsEnvironment)
         /// The environment takes seconds to answer.
         case slowAnswers(APNsEnvironment)
-        /// APNs accepts nothing of this credential.
+        /// APNs rejects all requests with this credential.
         case credentialRevoked(Int)
-        /// No record, no acknowledgement, no commit goes through.
+        /// No records, acknowledgements or commits get through.
         case kafkaDown
         /// Acknowledgements take seconds.
         case slowProduce
-        /// The topics of these records accept nothing: a right is missing.
+        /// The topics of these records reject all writes, as without permission.
         case topicsRefuse(Publications)
-        /// Many tokens are refused at once: a wrong host or key.
+        /// Many tokens are rejected at once, as with a wrong host or key.
         case tokensCondemned(APNsEnvironment)
         /// The Schema Registry does not answer.
         case registryDown
@@ -163,8 +165,8 @@ extension FaultPlan {
         fuse = Self.fuse(&dice)
         turnInterval = .milliseconds(dice.element([0, 1, 5, 20]))
         requestTimeout = .seconds(dice.element([2, 5, 10, 30]))
-        // A credential may be parked then for 900 s more; what comes due just before the end of
-        // that is deferred once more.
+        // A credential may then be parked for another 900 s, and a record that is due just before
+        // the end of that time is deferred once more.
         let longest = tiers.contains(.seconds(900)) ? 1700 : 2000
         faultsEnd = dice.seconds(900...longest)
         trafficEnd = faultsEnd + dice.seconds(60...300)
@@ -175,37 +177,37 @@ extension FaultPlan {
         self.transactionTimeout = transactionTimeout
         startsAtEnd = seed % Self.startingAtEndEvery == 2
         chances = isCalm ? .calm : Chances(&dice)
-        // What somebody forges has events sent again, and each of them has a second outcome.
+        // Forged metadata makes events be sent again, each with a second outcome.
         if transactionTimeout != nil { chances.metadataForged = 0 }
         intervals = isCalm ? .calm : Intervals(&dice)
         if !isCalm, seed % Self.cutEvery == 2 { intervals.logCut = .seconds(20) }
         eventAge = seed % Self.agingEvery == 1 ? .seconds(dice.element([60, 600])) : nil
         episodes = (0..<dice.number(0...6)).map { _ in Episode(before: end, &dice) }
             .filter { $0.start + $0.length <= end && !isCalm }
-        // What does not fit is sent again, which a calm run and one with transactions promise not to.
+        // Metadata that does not fit leads to repeated sends, which these runs promise not to do.
         let isPlain = !isCalm && transactionTimeout == nil
         metadataLimit = isPlain ? dice.element([4096, 4096, 4096, 200, 60, 8]) : 4096
     }
 
-    /// One seed of so many is calm.
+    /// One seed in this many is calm.
     private static let calmEvery: UInt64 = 16
-    /// In one seed of so many logs lose their last records.
+    /// In one seed in this many, logs lose their last records.
     private static let cutEvery: UInt64 = 4
-    /// In one seed of so many events get too old.
+    /// In one seed in this many, events can become too old.
     private static let agingEvery: UInt64 = 6
-    /// One seed of so many writes transactions.
+    /// One seed in this many uses transactions.
     private static let transactionalEvery: UInt64 = 5
 
-    /// In one seed of five; each time another one.
+    /// The timeout of transactions, in one seed in five; nil: no transactions.
     private static func transactionTimeout(_ seed: UInt64) -> Duration? {
         guard seed % transactionalEvery == 4 else { return nil }
         let seconds = [15, 5, 60]
         return .seconds(seconds[Int(seed / transactionalEvery % 3)])
     }
-    /// One seed of so many starts at the end.
+    /// One seed in this many starts at the end of its sources.
     private static let startingAtEndEvery: UInt64 = 7
 
-    /// A fuse that blows and recovers within minutes; in a quarter of the runs none.
+    /// A fuse that blows and recovers within minutes, or none in a quarter of the runs.
     private static func fuse(_ dice: inout Dice) -> TokenFuse.Settings? {
         guard dice.number(below: 4) > 0 else { return nil }
         return TokenFuse.Settings(

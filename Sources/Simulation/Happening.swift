@@ -1,14 +1,14 @@
 import Delivery
 import Vocabulary
 
-/// A process of the service in the simulated world; a restart makes a new one.
+/// A process of the service in the simulated world; a restart gets a new ID.
 struct MemberID: Hashable, Comparable, Sendable {
     let number: Int32
 
     static func < (left: MemberID, right: MemberID) -> Bool { left.number < right.number }
 }
 
-/// One stream of one connection of one member, with the event that it carries.
+/// One stream of one connection of one member, together with its delivery.
 struct StreamKey: Hashable, Sendable {
     let member: MemberID
     let connection: ConnectionID
@@ -17,26 +17,26 @@ struct StreamKey: Hashable, Sendable {
     let event: Int32
 }
 
-/// What becomes of a request, drawn when it is sent.
+/// The result of a request, chosen at random when it is sent.
 enum Fate: UInt8, Hashable, Sendable {
-    /// APNs judges it and answers.
+    /// APNs processes the request and answers.
     case answered
     case answered503
     case answered429
     case answeredBadToken
     case answeredShutdown
     case answeredTokenExpired
-    /// APNs ends the connection because of the provider token, and has looked at no open request.
+    /// APNs closes the connection because of the provider token, without processing open requests.
     case sentAwayTokenExpired
-    /// Judged, but the stream is reset before the answer is through.
+    /// Processed, but the stream is reset before the answer is complete.
     case answerLost
-    /// The stream is reset, and the peer says that it did nothing.
+    /// The stream is reset, and the peer reports that it did not process the request.
     case refused
-    /// Judged, and nothing more is heard.
+    /// Processed, but without any answer.
     case silent
 }
 
-/// Something that the simulated world does at its time; small, because many wait.
+/// A future action of the simulated world; kept small, because many are pending.
 enum Happening: Sendable {
     /// The member's next turn is due.
     case turn(MemberID)
@@ -84,10 +84,11 @@ enum Happening: Sendable {
 }
 
 extension Happening {
-    /// Which of two happenings of one moment is first, the lower; equal ones are in order of entry.
+    /// The order of happenings at the same moment: lowest rank first, equal ranks in order of
+    /// insertion.
     ///
-    /// So the order of what happens follows from what it is, and not from the order in which an
-    /// engine asked for it. A turn is last: it takes up everything of its moment.
+    /// So the order depends on what happens, not on the order of an engine's requests. A turn is
+    /// last: it handles everything of its moment.
     var rank: UInt64 {
         switch self {
         case .faultsEnded: Self.rank(0)
@@ -140,35 +141,35 @@ extension Happening {
 /// A record on its way from a member's producer to Kafka.
 struct ProduceRequest: Hashable, Sendable {
     let member: MemberID
-    /// Counts the member's producers, for one that failed is replaced, and their transactions.
+    /// The number of the producer or transaction; a failed producer gets a successor.
     let producer: Int
-    /// Place of its transaction in the world's list; nil: it is in none.
+    /// The index of its transaction in the world's list; nil: none.
     let transaction: Int?
     let tag: PublicationTag
-    /// Place of what is produced in the world's list of it.
+    /// The index of the record in the world's list of produced records.
     let record: Int
     let fate: ProduceFate
 }
 
 enum ProduceFate: UInt8, Hashable, Sendable {
     case acknowledged
-    /// Kafka does not take it.
+    /// Kafka rejects it.
     case refused
-    /// Kafka takes it, and the acknowledgement is lost.
+    /// Kafka stores it, but the acknowledgement is lost.
     case acknowledgementLost
-    /// Kafka takes it twice.
+    /// Kafka stores it twice.
     case doubled
-    /// Kafka refuses each batch that it is in.
+    /// Kafka rejects every batch that contains it.
     case tooLarge
-    /// Its topic accepts nothing.
+    /// Its topic rejects all writes.
     case topicRefuses
 }
 
-/// What Kafka says of a record.
+/// Kafka's answer for a record.
 enum ProduceAnswer: UInt8, Hashable, Sendable {
     case taken
     case notTaken
     case topicRefuses
-    /// Its batch, which may have been of many, is too large.
+    /// Its batch is too large; other records may be in it.
     case batchTooLarge
 }

@@ -1,23 +1,23 @@
 import Delivery
 import Vocabulary
 
-/// The list of dead tokens that the members of one process share, by device.
+/// The dead tokens known to the members of one process, by device.
 final class TokenList {
     struct Entry {
         let since: Timestamp
-        /// When the process came to know it.
+        /// When the process learned of it.
         let knownFrom: Instant
     }
 
     private(set) var dead: [Int32: Entry] = [:]
-    /// Tokens with another status in the topic than dead.
+    /// Tokens whose status in the topic is not dead.
     private var noted: Set<Int32> = []
-    /// When the process last learnt that a token is alive.
+    /// When the process last learned that a token is alive.
     private(set) var readmitted: [Int32: Instant] = [:]
-    /// Records of the token-status topic that were read.
+    /// How many records of the token-status topic were read.
     private(set) var readCount = 0
 
-    /// A process reads the whole topic before it takes its first record.
+    /// Makes a list for a new process, which reads the whole topic before its first record.
     init(reading topic: [TokenStatus], at now: Instant) {
         read(topic, upTo: topic.count, at: now)
     }
@@ -35,7 +35,7 @@ final class TokenList {
         }
     }
 
-    /// What the process has against a token.
+    /// Since when the token is dead; `SuppressionList.noted` if it only has a status.
     subscript(device: Int32) -> Timestamp? {
         dead[device]?.since ?? (noted.contains(device) ? SuppressionList.noted : nil)
     }
@@ -59,8 +59,8 @@ final class TokenList {
 /// A record of the token-status topic.
 struct TokenStatus: Hashable, Sendable {
     let device: Int32
-    /// Nil: nothing is held against the token.
+    /// nil: the token is not dead.
     let unregisteredSince: Timestamp?
-    /// A word stands, though the token is not dead.
+    /// Whether the token has a status although it is not dead.
     let isNoted: Bool
 }

@@ -1,15 +1,15 @@
 import Delivery
 import Vocabulary
 
-/// Dead tokens: what members learn from each other.
+/// Dead tokens: how members learn of them from each other.
 extension World {
-    /// What the member's process has against a token.
+    /// Looks tokens up in the list of the member's process.
     func deadSince(by member: Member) -> (KeyedHash) -> Timestamp? {
         let (tokens, devices) = (member.tokens, apns.deviceOfHash)
         return { hash in devices[hash].flatMap { tokens[$0] } }
     }
 
-    /// The member's engine hears what its process has against the tokens that it doubts.
+    /// Answers the engine's questions about doubtful tokens from its process's list.
     func hearOfTokens(_ member: Member) {
         let deadSince = deadSince(by: member)
         for token in member.engine.doubtfulTokens(now: now) {
@@ -17,7 +17,7 @@ extension World {
         }
     }
 
-    /// A list of its own, or that of another member of the same process.
+    /// Returns a new list, or that of a member in the same process.
     mutating func tokenList() -> TokenList {
         if !members.isEmpty, dice[.members].comesUp(0.75) {
             return dice[.members].element(members).tokens
@@ -45,7 +45,7 @@ extension World {
         member.tokens.readmit(device, at: now)
     }
 
-    /// What the token-status record of an outcome says.
+    /// The token-status record for an outcome.
     func tokenStatus(of outcome: Outcome, _ event: Int32) -> TokenStatus {
         let isDead = outcome.kind == .unregistered && outcome.tokenAction != .hold
         return TokenStatus(
@@ -55,7 +55,7 @@ extension World {
         )
     }
 
-    /// Kafka has the record; each process reads it a little later.
+    /// Stores a token-status record in Kafka; each process reads it a little later.
     mutating func tokenStatusWritten(_ status: TokenStatus) {
         kafka.tokenStatus.append(status)
         for member in members {

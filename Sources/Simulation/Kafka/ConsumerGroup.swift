@@ -1,24 +1,23 @@
 import Vocabulary
 
-/// The group coordinator: who is in, and who owns what.
+/// The group coordinator: the members, and their assigned partitions.
 ///
-/// Eager protocol.
+/// It uses the eager rebalance protocol.
 struct ConsumerGroup {
     private let partitionCount: Int
-    /// True: each generation deals the partitions out again; false: in the order of the members.
+    /// Whether each generation assigns the partitions differently, not in the order of members.
     private let shuffles: Bool
     private(set) var generation = 0
-    /// Who owns which partitions; a member that has released its partitions is missing.
+    /// The partitions of each member; members that have released theirs are missing.
     private(set) var assignment: [MemberID: [PartitionID]] = [:]
     /// The generation of each member's last assignment.
     private var assignedIn: [MemberID: Int] = [:]
-    /// Members that must still release theirs before the group can be assigned again.
+    /// Members that must still release their partitions before the next assignment.
     private(set) var lettingGo: Set<MemberID> = []
     private(set) var members: Set<MemberID> = []
-    /// Somebody came or went; the members are called together soon.
+    /// Whether a member joined or left, so that a rebalance starts soon.
     private(set) var isRebalancing = false
-    /// The members were called together; when all have released their partitions, they get new
-    /// shares.
+    /// Whether a rebalance has begun; once all partitions are released, they are assigned again.
     private var isGathering = false
 
     init(partitionCount: Int, shuffles: Bool) {
@@ -31,7 +30,7 @@ struct ConsumerGroup {
         isRebalancing = true
     }
 
-    /// A member died, left, or was given up.
+    /// Removes a member that died, left, or was fenced.
     mutating func left(_ member: MemberID) {
         members.remove(member)
         assignment[member] = nil
@@ -39,21 +38,21 @@ struct ConsumerGroup {
         isRebalancing = true
     }
 
-    /// - Returns: the members that must release what they own.
+    /// - Returns: The members that must release their partitions.
     mutating func rebalanceBegan() -> [MemberID] {
         isGathering = true
         lettingGo = Set(assignment.keys)
         return lettingGo.sorted()
     }
 
-    /// A member gave up what it was assigned in that generation; a later assignment stays.
+    /// Releases a member's assignment of that generation; a later assignment stays.
     mutating func letGo(_ member: MemberID, of generation: Int) {
         guard assignedIn[member] == generation else { return }
         lettingGo.remove(member)
         assignment[member] = nil
     }
 
-    /// Hands the partitions out when everybody has released theirs.
+    /// Assigns the partitions once all are released.
     mutating func assignmentIfReady() -> [(MemberID, [PartitionID])]? {
         guard isGathering, lettingGo.isEmpty else { return nil }
         isRebalancing = false

@@ -2,7 +2,7 @@ import Delivery
 import Vocabulary
 
 extension Publications {
-    /// What the contract demands for an outcome, whatever the service thinks of it.
+    /// The records that the contract requires for an outcome, independent of the service's code.
     init(neededFor outcome: Outcome) {
         var needed = Publications.outcome
         switch (outcome.kind, outcome.reason) {

@@ -3,29 +3,30 @@ import Vocabulary
 
 /// The source topics and the group's committed offsets, in memory.
 struct SimulatedKafka {
-    /// What is at an offset.
+    /// One offset of a log.
     struct Entry {
-        /// Place of the event in the world's list; nil: a gap left by compaction or a transaction.
+        /// The index of the event in the world's list; nil: a gap from compaction or a transaction.
         var event: Int32?
-        /// Place of what the retry record says in the world's list; nil: it is not a retry record.
+        /// The index of the retry record in the world's list; nil: not a retry record.
         var retry: Int32?
-        /// The partition's owner may continue behind it: its outcome is acknowledged, or a record
-        /// that continues it.
+        /// Whether the partition's owner may continue after it.
+        ///
+        /// That requires an acknowledged outcome, or a record that continues the event.
         var isResolved: Bool
     }
 
     struct StoredOffset: Hashable {
         var offset: Int64
         var metadata: String
-        /// How often the log had been cut, as far as its writer knew.
+        /// How many cuts of the log its writer knew.
         var cuts = 0
     }
 
     struct Partition {
         let name: TopicPartition
-        /// Place of the source in the plan.
+        /// The index of the source in the plan.
         let source: Int
-        /// Of a retry topic: the tier's place in the plan.
+        /// For a retry topic, the index of its tier in the plan.
         let tier: Int?
         var entries: [Entry] = []
         var stored: StoredOffset? {
@@ -34,15 +35,15 @@ struct SimulatedKafka {
                 metadataBefore = oldValue?.metadata ?? ""
             }
         }
-        /// The last metadata that was committed with another offset.
+        /// The last metadata committed with another offset.
         private(set) var metadataBefore = ""
 
-        /// Where the log ended each time that it lost its last records.
+        /// The end of the log after each loss of its last records.
         private(set) var cuts: [Int64] = []
 
         var end: Int64 { Int64(entries.count) }
 
-        /// Up to there the group's offset speaks of records that have not been cut since.
+        /// Up to here, the group's offset refers to records that have not been cut since.
         var trustedOffset: Int64 {
             guard let stored else { return 0 }
             return cuts[min(stored.cuts, cuts.count)...].reduce(stored.offset, min)
@@ -56,9 +57,9 @@ struct SimulatedKafka {
 
     var partitions: [Partition] = []
     let retryTopics: RetryTopics
-    /// The compacted topic, uncompacted.
+    /// The compacted token-status topic, without compaction.
     var tokenStatus: [TokenStatus] = []
-    /// The partitions' names, numbered as `partitions` are.
+    /// The partition names, numbered like `partitions`.
     private(set) var table = PartitionTable()
 
     init(plan: FaultPlan) {
@@ -91,14 +92,14 @@ struct SimulatedKafka {
         }
     }
 
-    /// Whether nothing is left to be done before the committed offset of every partition.
+    /// Whether all partitions are committed up to their last record.
     var isDrained: Bool {
         partitions.allSatisfy { ($0.stored?.offset ?? 0) >= $0.lastRecord }
     }
 }
 
 extension SimulatedKafka.Partition {
-    /// One past the last record that is not a gap: gaps at the end are never read.
+    /// One past the last record that is not a gap; gaps at the end are never read.
     var lastRecord: Int64 {
         Int64((entries.lastIndex { $0.event != nil } ?? -1) + 1)
     }

@@ -1,43 +1,43 @@
 import Delivery
 import Vocabulary
 
-/// A transaction of a member's producer as Kafka has it: nobody reads any of it before it is
-/// committed.
+/// A transaction of a member's producer in Kafka; its records are visible only once committed.
 struct SimulatedTransaction {
     enum State {
         /// Next: `committed`, `aborted`.
         case open
         case committed
-        /// By its member, by the producer that took its place, or because it took too long.
+        /// Aborted by its member, by the next producer with its name, or by its timeout.
         case aborted
     }
 
     let member: MemberID
     var state = State.open
-    /// Kafka has something of it, and the time that it may take runs.
+    /// Whether Kafka has received part of it, so that its timeout runs.
     var hasBegun = false
-    /// librdkafka has given it up: it takes no record any more, and cannot be committed.
+    /// Whether librdkafka has given it up: it accepts no more records and cannot be committed.
     var hasFailed = false
-    /// Kinds of records with one among them that is too large.
+    /// Kinds of records that were refused because one of them is too large.
     var refused: Publications = []
-    /// The records that Kafka has taken.
+    /// The records that Kafka has stored.
     var written: [ProduceRequest] = []
-    /// What was given to the producer: the deliveries, with all records that each calls for.
+    /// The deliveries given to the producer, each with all its records.
     var deliveries: [DeliveryID: Member.Pending] = [:]
     var commits: [PartitionCommit] = []
-    /// How often the logs were cut, as far as its member knew.
+    /// How many cuts of each log its member knew.
     var cuts: [PartitionID: Int] = [:]
-    /// The group's generation that its offsets are of.
+    /// The group generation of its offsets.
     var generation = 0
-    /// A member that asks for the group's offsets gets no answer.
+    /// Whether it blocks members that request the group's offsets.
     var holdsOffsets = false
 }
 
-/// A call of a member's transactional producer; the number is that of a transaction in the world's
-/// list.
+/// A call of a member's transactional producer.
+///
+/// The number is the index of the transaction in the world's list.
 enum TransactionalCall: Hashable, Sendable {
     case open
-    /// The offsets; the commit follows at once.
+    /// Sends the offsets; the commit follows at once.
     case send(Int)
     case commit(Int)
     case abort(Int)

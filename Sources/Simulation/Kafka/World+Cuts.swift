@@ -1,7 +1,7 @@
 import Delivery
 import Vocabulary
 
-/// Logs that lose their last records: a leader takes over that does not have them.
+/// Logs that lose their last records, because a new leader does not have them.
 extension World {
     mutating func logIsCut() {
         again(plan.intervals.logCut, .logCut)
@@ -15,8 +15,8 @@ extension World {
         let partition = kafka.partitions[index]
         let end = max(0, partition.end - Int64(dice[.faults].number(1...20)))
         let id = PartitionID(index: index)
-        // What is lost has its outcome, or it would be lost without a trace; and a member reads
-        // there, and sees it.
+        // The lost records must have outcomes, or their events would be lost without a trace; and a
+        // member must be reading there, so that it notices.
         let reader = members.first { member in
             group.owns(member.id, id, in: member.generation)
                 && member.cursors.contains { $0.partition == id && $0.position > end }
@@ -60,7 +60,7 @@ extension World {
             || pending.contains { $0.partition == partition && $0.offset >= end }
     }
 
-    /// The member fetches: whether there is what it wants to read, and it is the log that it knows.
+    /// Whether the member can fetch from the log that it knows.
     mutating func mayRead(_ index: Int, by member: Member) -> Bool {
         let cursor = member.cursors[index]
         let partition = kafka.partitions[cursor.partition.index]
@@ -85,11 +85,12 @@ extension World {
                 replaced(index, by: member)
                 return false
             }
-            // If it is as long again, nobody can notice: what came in between is not read.
+            // If the log is as long again, the loss goes unnoticed: the records in between are not
+            // read.
             skip(end..<cursor.position, of: cursor.partition)
             member.cursors[index].isOvertaken = true
         }
-        // What it learned before may be about records that have been replaced.
+        // Its earlier knowledge may be about records that have been replaced.
         member.cursors[index].cutsMet = partition.cuts.count
         return true
     }
@@ -121,7 +122,7 @@ extension World {
         wake(member)
     }
 
-    /// The log is taken for another one, and is read from its beginning.
+    /// Treats the log as a new one, which is read from its beginning.
     private mutating func replaced(_ index: Int, by member: Member) {
         coverage.note(.logReplaced)
         let partition = member.cursors[index].partition
@@ -148,7 +149,7 @@ extension World {
         )
     }
 
-    /// The leader has said what its log holds, or not.
+    /// The leader has reported which offsets its log has, or has failed to.
     mutating func logFound(_ id: MemberID, _ generation: Int, _ partition: PartitionID) {
         guard let member = member(id), member.generation == generation,
             let index = member.cursorIndex(of: partition), member.cursors[index].isLost
@@ -162,7 +163,7 @@ extension World {
         let lost = member.engine.offsetLost(partition, missing, in: 0..<log.end, oldestBefore: nil)
         wake(member)
         guard lost.cause != .none else {
-            // It has grown again, and is looked at once more.
+            // The log has grown again and is checked once more.
             member.cursors[index].isLost = false
             return
         }
@@ -175,7 +176,7 @@ extension World {
         noted(index, by: member)
     }
 
-    /// The member knows of all that has happened to the log.
+    /// Notes that the member now knows of all cuts of the log.
     private func noted(_ index: Int, by member: Member) {
         let partition = member.cursors[index].partition
         let count = kafka.partitions[partition.index].cuts.count
@@ -187,7 +188,7 @@ extension World {
         member.settledBefore[partition] = nil
     }
 
-    /// Nobody is owed what came between the cut and the first look at the log.
+    /// Marks the records between the cut and the first look at the log as not owed.
     private mutating func skip(_ offsets: Range<Int64>, of partition: PartitionID) {
         for offset in offsets { skip(offset, of: partition) }
     }
@@ -205,8 +206,9 @@ extension World {
         if cursor.isOvertaken { skip(offset, of: cursor.partition) }
     }
 
-    /// The member's metadata has settled records past the log's end, so it ignores it, and sends
-    /// again what follows the committed offset.
+    /// Notes that the member ignores its metadata, which has offsets past the log's end.
+    ///
+    /// It then sends again what follows the committed offset.
     mutating func noteDisbelief(of member: Member, in partition: PartitionID, from start: Int64) {
         guard !kafka.partitions[partition.index].cuts.isEmpty else { return }
         member.settledBefore[partition] = nil
@@ -215,14 +217,14 @@ extension World {
         }
     }
 
-    /// Whether a commit is of a log as it was: its writer did not know what has happened to it.
+    /// Whether a commit refers to a log before a cut that its writer did not know of.
     func isOutdated(_ commit: PartitionCommit, knowing cuts: [PartitionID: Int]) -> Bool {
         cuts[commit.partition, default: 0] < kafka.partitions[commit.partition.index].cuts.count
     }
 }
 
 extension Member.Cursor {
-    /// Reading continues there; what is before `end` stays as it is.
+    /// Continues reading at a position; the records before `end` keep their state.
     fileprivate mutating func goOn(at position: Int64, settledBefore end: Int64) {
         if position < start {
             start = position

@@ -1,7 +1,7 @@
 import Delivery
 import Vocabulary
 
-/// The group and its offsets: rebalances, commits, and what goes wrong with them.
+/// The group and its offsets: rebalances, commits, and their faults.
 extension World {
     // MARK: Rebalance
 
@@ -25,7 +25,7 @@ extension World {
         }
     }
 
-    /// The member's loop looks at one event of the group a turn, and answers it.
+    /// Handles one group event per turn of the member's loop.
     mutating func takeGroupEvent(_ member: Member) {
         guard !member.groupEvents.isEmpty else { return }
         switch member.groupEvents.removeFirst() {
@@ -59,7 +59,7 @@ extension World {
         let isFailure =
             isSilent || strikes(plan.chances.offsetFetchFails, .storedOffsets, of: member)
         if isFailure { coverage.note(.offsetFetchFailed) }
-        // Now and then Kafka answers for most of them.
+        // Occasionally, Kafka answers for some of the partitions only.
         let isPartial = isFailure && !isSilent && dice[.storedOffsets, member].comesUp(0.5)
         guard !isFailure || isPartial else {
             member.engine.storedOffsetsFetched([:], now: moment)
@@ -88,7 +88,7 @@ extension World {
         member.assignedAt = now
         member.cursors = starts.sorted { $0.partition < $1.partition }.map { start in
             let position = position(start)
-            // A member that was fenced, and does not know it, uses what it learned before.
+            // A fenced member that does not know it uses its earlier knowledge.
             let isOwner = group.owns(member.id, start.partition, in: member.generation)
             let stored = kafka.partitions[start.partition.index].trustedOffset
             var cursor = Member.Cursor(
@@ -116,20 +116,20 @@ extension World {
         case .at(let offset): offset.rawValue
         case .beginning: 0
         case .end: partition.end
-        // Without one the shell does as it is configured.
+        // Without a stored offset, the shard follows its configuration.
         case .stored: partition.stored?.offset ?? (startsAtEnd(partition) ? partition.end : 0)
         }
     }
 
-    /// Whether a group without a position in the partition reads it from its end.
+    /// Whether a group without a stored offset reads the partition from its end.
     private func startsAtEnd(_ partition: SimulatedKafka.Partition) -> Bool {
         plan.startsAtEnd && partition.tier == nil
     }
 
-    /// Nobody is owed what was there when a group without a position began at the end.
+    /// Marks the records before the end as not owed if a group without an offset starts there.
     private mutating func noteSkipped(by start: PartitionStart) {
         let partition = kafka.partitions[start.partition.index]
-        // Anyone who had it before continues at an offset that it remembers.
+        // A member that had the partition before continues at an offset that it remembers.
         if case .at = start.position { return }
         guard startsAtEnd(partition), partition.stored == nil else { return }
         coverage.note(.startedAtEnd)
@@ -139,7 +139,7 @@ extension World {
         }
     }
 
-    /// A fetch brought nothing: everything that the partition holds was read.
+    /// Notes that a fetch found no more records.
     mutating func endReached(_ index: Int, by member: Member) {
         let cursor = member.cursors[index]
         guard plan.startsAtEnd, cursor.toldEnd != cursor.position else { return }
@@ -148,8 +148,9 @@ extension World {
         expectPlace(in: cursor.partition, of: member)
     }
 
-    /// Something was read of the partition, or there is nothing to be read: from now on the group is
-    /// to have a position there, and soon.
+    /// Notes that the group must soon have a stored offset in the partition.
+    ///
+    /// Something was read there, or there is nothing to read.
     mutating func expectPlace(in partition: PartitionID, of member: Member) {
         guard plan.startsAtEnd, !plan.isTransactional,
             kafka.partitions[partition.index].stored == nil,
@@ -164,7 +165,7 @@ extension World {
         member.uncommitted = [:]
         member.placed = []
         if plan.isTransactional {
-            // Their outcomes went with their transaction.
+            // Their outcomes were lost together with their transaction.
             member.publishing = member.publishing.filter { member.delivery($0.key) != nil }
         }
         noteHandBack(by: member)
@@ -191,7 +192,7 @@ extension World {
         after(latency(.commit, of: member), .commitReached(place))
     }
 
-    /// How often each log was cut, as far as the member knows that commits.
+    /// The number of cuts of each log that the committing member knows.
     func knownCuts(of commits: [PartitionCommit], by member: Member) -> [PartitionID: Int] {
         var cuts: [PartitionID: Int] = [:]
         for commit in commits {
@@ -224,7 +225,7 @@ extension World {
                 metadata: commit.metadata,
                 cuts: request.cuts[commit.partition, default: 0]
             )
-            // Whatever is expected since the request.
+            // Even a commit that became due since the request is now done.
             member(request.member)?.uncommitted[commit.partition] = nil
         }
         coverage.note(commits[place].failed.isEmpty ? .commitAccepted : .commitRefused)
@@ -267,7 +268,7 @@ struct CommitRequest {
     var commits: [PartitionCommit]
     let cuts: [PartitionID: Int]
     var failed: [PartitionID] = []
-    /// Of these, those whose topic the coordinator does not know.
+    /// Those of `failed` whose topic the coordinator does not know.
     var refused: [PartitionID] = []
     var isMetadataTooLarge = false
 

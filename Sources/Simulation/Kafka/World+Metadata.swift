@@ -3,7 +3,7 @@ import Vocabulary
 
 /// The metadata of committed offsets, and tampering with it.
 extension World {
-    /// What the group's coordinator hands out: sometimes not what was committed.
+    /// The metadata that the coordinator returns, which may differ from what was committed.
     mutating func tampered(
         _ stored: SimulatedKafka.StoredOffset,
         of partition: PartitionID,
@@ -21,7 +21,7 @@ extension World {
             let length = dice[.metadata, member].number(0...max(1, text.utf8.count - 1))
             return String(text.prefix(length))
         case 3: return changed(text, for: member)
-        // Correctly sealed, but for another partition.
+        // Valid, but for another partition.
         case 4: return dice[.metadata, member].element(kafka.partitions).stored?.metadata ?? ""
         // Correctly sealed, but for an earlier offset; after a cut it may be for this one again.
         default: return kafka.partitions[partition.index].metadataBefore
@@ -36,10 +36,10 @@ extension World {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What a reader of the format takes from it: these records are not to be sent again.
+    /// Notes the offsets that the metadata marks as settled; they must not be sent again.
     func noteStored(_ positions: [PartitionID: CommittedPosition?], for member: Member) {
         for (partition, position) in positions {
-            // A newer answer replaces one for some partitions only.
+            // A newer answer replaces an older one that was for some partitions only.
             member.settledBefore[partition] = nil
             guard let position,
                 let reader = CommitMetadataReader(

@@ -1,35 +1,35 @@
 import Delivery
 import Vocabulary
 
-/// What a member gave its producer: one record of an event's outcome.
+/// A record that a member gave to its producer for an event's outcome.
 struct ProducedRecord {
     var event: Int32
     var partition: PartitionID
     var offset: Int64
-    /// Nil for a retry record.
+    /// nil for a retry record.
     var kind: OutcomeKind?
-    /// Of a retry record only.
+    /// Only for a retry record.
     var retry: RetryRecord?
-    /// Of a token-status record only.
+    /// Only for a token-status record.
     var tokenStatus: TokenStatus?
     var publication: Publication
 }
 
-/// What a retry record says, and where it is to be written.
+/// The content of a retry record, and where it is written.
 struct RetryRecord {
     let headers: [RecordHeader]
     let tier: Int
     let dueAt: Timestamp
-    /// By the clock of its producer.
+    /// By the producer's clock.
     let writtenAt: Timestamp
 }
 
-/// The members' producers, and the topics they write.
+/// The members' producers and the topics to which they write.
 extension World {
     /// - Parameters:
-    ///   - record: what a member produces.
-    ///   - isFirst: false for a record that it produces again.
-    ///   - member: the member.
+    ///   - record: The record that the member produces.
+    ///   - isFirst: Whether it is produced for the first time.
+    ///   - member: The member.
     mutating func publish(_ record: OutgoingRecord, isFirst: Bool, by member: Member) {
         guard let event = event(of: record.arrival.record) else { return }
         if plan.isTransactional {
@@ -40,7 +40,7 @@ extension World {
         produce(record, event, by: member)
     }
 
-    /// A delivery has ended: these records say so.
+    /// Notes that a delivery has ended and which records report it.
     mutating func beginPublishing(
         _ delivery: DeliveryID,
         _ publications: Publications,
@@ -137,7 +137,7 @@ extension World {
         return RetryRecord(headers: headers, tier: history.tier, dueAt: dueAt, writtenAt: timestamp)
     }
 
-    /// The retry topic has the event.
+    /// Appends the event to its retry topic.
     private mutating func putOff(_ event: Int32, _ retry: RetryRecord, ofSource source: Int) {
         let partition = dice[.retryPartition].element(
             kafka.partitions(ofSource: source, tier: retry.tier)
@@ -155,7 +155,7 @@ extension World {
 
     mutating func produceReached(_ request: ProduceRequest) {
         guard isKafkaDown == 0 else {
-            // librdkafka holds it back until Kafka is there again.
+            // librdkafka keeps it until Kafka is available again.
             return after(dice[.report, request.member].seconds(1...5), .produced(request))
         }
         let answer =
@@ -165,7 +165,7 @@ extension World {
                 writtenAtOnce(request)
             }
         guard let member = member(request.member) else { return }
-        // Mostly the report is there at once: a tenth of them takes its time.
+        // Most reports arrive at once; a tenth are delayed.
         guard dice[.report, request.member].comesUp(0.1) else {
             return reported(member, request.producer, request.tag, answer)
         }
@@ -180,7 +180,7 @@ extension World {
         )
     }
 
-    /// - Returns: what its producer gets.
+    /// - Returns: The answer to its producer.
     private mutating func writtenAtOnce(_ request: ProduceRequest) -> ProduceAnswer {
         switch request.fate {
         case .tooLarge: return .batchTooLarge
@@ -236,7 +236,7 @@ extension World {
         }
     }
 
-    /// What was in the refused batch is sent by itself; what was by itself is given up.
+    /// Sends the records of the refused batch one by one; gives up a record that was already alone.
     private mutating func batchRefused(_ tag: PublicationTag, by member: Member) {
         let isAlone =
             plan.isTransactional
@@ -258,12 +258,12 @@ extension World {
         dropped(tag, by: member)
     }
 
-    /// The outcome goes without this record.
+    /// Completes the outcome without this record.
     private mutating func dropped(_ tag: PublicationTag, by member: Member) {
         guard var pending = member.publishing[tag.delivery] else { return }
         pending.unwritten.remove(tag.publication)
         member.publishing[tag.delivery] = pending
-        // It may have entered in this turn, with the record that is dropped now.
+        // It may have entered the transaction in this turn, together with the dropped record.
         if let place = member.transaction, transactions[place].deliveries[tag.delivery] != nil {
             transactions[place].deliveries[tag.delivery] = pending
         }
@@ -271,14 +271,14 @@ extension World {
         acknowledged(tag, by: member)
     }
 
-    /// Nobody waits any more for the topic of a token's status.
+    /// Drops a token status that waits for its topic.
     mutating func carryOut(_ record: DroppedRecord, for member: Member) {
         checkDropped(record.tag, by: member)
         coverage.note(.tokenStatusDropped)
         dropped(record.tag, by: member)
     }
 
-    /// The member waits for the record no more.
+    /// Notes that the member no longer waits for the record.
     private mutating func acknowledged(_ tag: PublicationTag, by member: Member) {
         member.singles.remove(tag)
         if !plan.isTransactional, var pending = member.publishing[tag.delivery] {
@@ -291,7 +291,7 @@ extension World {
         }
     }
 
-    /// As far as the member can know, the record is done with.
+    /// Notes that the record is done, as far as the member can know.
     mutating func settled(_ pending: Member.Pending, by member: Member) {
         guard let assignedAt = member.assignedAt,
             let index = member.cursorIndex(of: pending.partition),
@@ -300,7 +300,7 @@ extension World {
         member.cursors[index].settle(pending.offset)
     }
 
-    /// A fatal error: the producer is thrown away, with all that it had not acknowledged.
+    /// A fatal error: the producer is replaced, and all its unacknowledged records are lost.
     mutating func producerFailed() {
         again(plan.intervals.producerFailure, .producerFailed)
         guard areFaultsOn, !members.isEmpty else { return }
@@ -315,7 +315,7 @@ extension World {
         wake(member)
     }
 
-    /// Kafka has the record: everybody can read it.
+    /// Stores the record in Kafka, where all members can read it.
     private mutating func written(_ request: ProduceRequest) {
         let record = produced[request.record]
         appear(record)
@@ -327,8 +327,9 @@ extension World {
         resolve(pending)
     }
 
-    /// Whether everything that an outcome calls for is in Kafka; in a transaction it is when that is
-    /// committed.
+    /// Marks the event as resolved once all records of its outcome are in Kafka.
+    ///
+    /// In a transaction, its commit does that.
     private mutating func resolve(_ pending: Member.Pending) {
         guard !plan.isTransactional, pending.unwritten.isEmpty else { return }
         kafka.partitions[pending.partition.index].entries[Int(pending.offset)].isResolved = true

@@ -25,7 +25,7 @@ extension World {
     }
 
     private mutating func beginTransaction(of member: Member) {
-        // Reports of the one before mean nothing to this one.
+        // Reports for the previous transaction do not matter for this one.
         member.producer += 1
         member.transaction = transactions.count
         openTransactions.append(transactions.count)
@@ -50,10 +50,11 @@ extension World {
         )
     }
 
-    /// What has ended is in no line any more, even if no transaction takes it yet; to be called
-    /// before anything that the turn wants is done.
+    /// Takes ended deliveries out of all queues, even if no transaction has them yet.
     ///
-    /// - Returns: The deliveries whose first records are among those that are to be published.
+    /// Call this before any other action of the turn.
+    ///
+    /// - Returns: The deliveries whose first records are among those to publish.
     mutating func noteEnded(
         by member: Member,
         wanting publications: [OutgoingRecord]
@@ -78,7 +79,7 @@ extension World {
         beginPublishing(delivery, records, facts, event, by: member)
     }
 
-    /// A delivery's records go into the present transaction, perhaps not for the first time.
+    /// Adds a delivery's records to the current transaction, possibly not for the first time.
     mutating func enterTransaction(_ delivery: DeliveryID, by member: Member) {
         guard let place = member.transaction else { return }
         transactions[place].deliveries[delivery] = member.publishing[delivery]
@@ -100,13 +101,13 @@ extension World {
         for (written, _) in member.engine.transactionCallSucceeded() {
             guard let pending = member.publishing.removeValue(forKey: written.delivery)
             else { continue }
-            // What was deferred is in flight until its retry record can be read.
+            // A deferred event is in flight until its retry record can be read.
             noteDeparture(of: pending, by: member)
             settled(pending, by: member)
         }
     }
 
-    /// The process ends by itself, and is started again.
+    /// The process ends itself and is restarted.
     mutating func memberStops(_ member: Member, because reason: StopReason) {
         guard reason == .transactionsEnded(.inDoubt) else {
             return found(.endsForACause, "\(reason), but it has no twin")
@@ -127,7 +128,7 @@ extension World {
         case _ where isKafkaDown > 0:
             return after(.seconds(10), .transactionalCallEnded(id, number, .retriable))
         case .open:
-            // Whatever an earlier producer of the same name left.
+            // Aborts what an earlier producer with the same name left open.
             for place in openTransactions where transactions[place].member == id {
                 endTransaction(place, .aborted)
             }
@@ -203,7 +204,7 @@ extension World {
         return nil
     }
 
-    /// Its records can be read from now on.
+    /// Makes the transaction's records readable.
     private mutating func appear(_ transaction: SimulatedTransaction) {
         var deliveries = transaction.deliveries
         for request in transaction.written {
@@ -239,9 +240,9 @@ extension World {
         endTransaction(place, .aborted)
     }
 
-    /// A record of a transaction comes to Kafka.
+    /// A record of a transaction reaches Kafka.
     ///
-    /// - Returns: what its producer gets.
+    /// - Returns: The answer to its producer.
     mutating func produceReached(
         _ request: ProduceRequest,
         inTransaction place: Int
@@ -251,7 +252,7 @@ extension World {
         }
         reached(place)
         let batch = request.tag.publication
-        // What comes behind it is in the same batch.
+        // Later records are in the same batch.
         guard !transactions[place].refused.contains(batch) else { return .batchTooLarge }
         switch request.fate {
         case .topicRefuses:
@@ -268,14 +269,14 @@ extension World {
             coverage.note(.acknowledgementLost)
             transactions[place].written.append(request)
             return .notTaken
-        // Its sequence number shows Kafka that it already has the record.
+        // By its sequence number, Kafka detects a record that it already has.
         case .acknowledged, .doubled:
             transactions[place].written.append(request)
             return .taken
         }
     }
 
-    /// Whether a transaction that is not over has an offset of one of the partitions.
+    /// Whether an unfinished transaction has an offset of one of the partitions.
     func isUndecided(_ partitions: [PartitionID]) -> Bool {
         openTransactions.contains { place in
             transactions[place].holdsOffsets

@@ -1,93 +1,91 @@
 import Delivery
 import Vocabulary
 
-/// One process of the service: the real engine, and what its shard would hold.
+/// One process of the service: a real engine, and the state that its shard would have.
 final class Member {
     let id: MemberID
-    /// Its process's.
+    /// The list of its process.
     let tokens: TokenList
     var engine: DeliveryEngine
     var connections: [ConnectionID: SimulatedConnection] = [:]
-    /// What it reads, in the order of the partitions.
+    /// Its read positions, in the order of the partitions.
     var cursors: [Cursor] = []
-    /// Which of the cursors is read first in the next turn.
+    /// The index of the cursor that is read first in the next turn.
     var firstCursor = 0
-    /// The turn that is planned; an earlier one replaces it.
+    /// The time of the planned turn; an earlier plan replaces a later one.
     var nextTurn: Instant?
     var lastTurn = Instant(nanoseconds: -1_000_000_000)
-    /// The one before it: what the last one carried out was decided since.
+    /// The turn before the last; the last turn's actions were decided since then.
     var turnBefore = Instant(nanoseconds: -1_000_000_000)
-    /// It does nothing before this moment.
+    /// The member hangs until this time.
     var stalledUntil = Instant(nanoseconds: 0)
     var isLeaving = false
-    /// The group's messages that it has not read: a member that hangs answers nothing.
+    /// Group events that it has not handled; a member that hangs answers none.
     var groupEvents: [GroupEvent] = []
-    /// The group's generation when its partitions were assigned.
+    /// The group generation in which its partitions were assigned.
     var generation = 0
-    /// Partitions whose commit failed and was not repeated yet, or that are to have their first one:
-    /// since when.
+    /// Since when a commit is due: the last one failed, or there has been none yet.
     var uncommitted: [PartitionID: Instant] = [:]
-    /// Partitions without a stored position that were first read, or found empty, in the present
-    /// assignment.
+    /// Partitions without a stored offset that this assignment has read or found empty.
     var placed: Set<PartitionID> = []
-    /// Every partition it ever had.
+    /// All partitions that it has ever had.
     var owned: Set<PartitionID> = []
-    /// How often their logs were cut, as far as it knows.
+    /// The number of cuts of their logs that it knows.
     var knownCuts: [PartitionID: Int] = [:]
-    /// What the committed metadata called settled when the assignment began.
+    /// The offsets that the metadata marked as settled at the start of the assignment.
     var settledBefore: [PartitionID: SettledOffsets] = [:]
-    /// When reading of the present assignment began; nil: there is none.
+    /// When it started reading the present assignment; nil: none.
     var assignedAt: Instant?
-    /// Counts its producers and their transactions.
+    /// The number of its producer or transaction.
     var producer = 0
-    /// Place of its present transaction in the world's list.
+    /// The index of its present transaction in the world's list.
     var transaction: Int?
-    /// The transactional call that was made last, and how many were made.
+    /// The last transactional call, and the number of calls so far.
     var call: TransactionalCall?
     var callNumber = 0
-    /// Records whose batch was refused: each is sent by itself.
+    /// Records whose batch was refused; each is sent on its own.
     var singles: Set<PublicationTag> = []
-    /// How many token statuses waited for their topic since its last turn, at most.
+    /// The most token statuses that waited for their topic since its last turn.
     var mostStatusWaits = 0
-    /// Outcomes on their way.
+    /// Outcomes on their way to Kafka.
     var publishing: [DeliveryID: Pending] = [:]
-    /// By delivery: the streams opened for it, and those given back unprocessed.
+    /// By delivery: the streams opened for it, and those that were not processed.
     var streams: [DeliveryID: StreamCount] = [:]
-    /// Retry records in flight, and when each may be sent.
+    /// The retry records in flight, and when each may be sent.
     var notBefore: [RecordPlace: Instant] = [:]
-    /// Events in flight, by device; and those of the first source.
+    /// The number of events in flight by device, then of those of the first source.
     var load: [Int32: Int] = [:]
     var urgentLoad = 0
     /// By route.
     var urgent = Array(repeating: UrgentQueue(), count: Applications.credentialCount * 2)
-    /// By device: since when its token is dead, as APNs answered this member, and when it did.
+    /// By device: since when its token is dead, as APNs told this member, and when it did.
     var deadTokens: [Int32: (since: Timestamp, toldAt: Instant)] = [:]
-    /// Where the records of each event are, by its identity, that are neither at an end nor
-    /// deferred.
+    /// By event identity: the places of its records that have neither ended nor been deferred.
     var inHand: [Int32: Set<RecordPlace>] = [:]
-    /// Identities of the events that APNs took from it.
+    /// The identities of the events that APNs accepted from it.
     var accepted: Set<Int32> = []
     /// By route.
     var fuses = Array(repeating: FuseWatch(), count: Applications.credentialCount * 2)
     var knownSchemas: Set<SchemaReference> = []
-    /// Every stream it opened, the oldest first, until no answer may be waited for any more.
+    /// The timeouts of its streams, oldest first.
     var timeLimits: ArraySlice<(stream: StreamKey, due: Instant)> = []
     /// By route.
     var breakers = Array(repeating: BreakerWatch(), count: Applications.credentialCount * 2)
-    /// Broadcasts without an outcome, by channel, in the order of their arrival.
+    /// The broadcasts without an outcome by channel, in order of arrival.
     var broadcasts: [Int32: [RecordPlace]] = [:]
-    /// The broadcast of each channel that arrived last, whatever became of it.
+    /// The last broadcast that arrived for each channel, whatever its outcome.
     var newestBroadcasts: [Int32: RecordPlace] = [:]
-    /// Open streams by device: how many.
+    /// The number of open streams by device.
     var streamsByDevice: [Int32: Int] = [:]
-    /// By credential: when APNs stops taking its provider token.
+    /// By credential: when APNs stops accepting its provider token.
     var tokenExpiries = Array(
         repeating: Instant(nanoseconds: .max),
         count: Applications.credentialCount
     )
 
-    /// By credential: when another member of its process learned that the key is revoked, and this
-    /// one had used it until then.
+    /// By credential: when another member of its process learned that the key is revoked.
+    ///
+    /// Only set if this member was using the key at that time.
     var revokedAt: [Int: Instant] = [:]
 
     init(id: MemberID, engine: DeliveryEngine, tokens: TokenList) {
@@ -96,42 +94,43 @@ final class Member {
         self.engine = engine
     }
 
-    /// As the engine has it: `engine.delivery` would copy the engine.
+    /// The engine's delivery; reading it as `engine.delivery` would copy the engine.
     func delivery(_ id: DeliveryID) -> Delivery? {
         engine.lend { $0.delivery(id) }
     }
 
-    /// Place of the partition's cursor; nil: the member does not have the partition.
+    /// The index of the partition's cursor; nil: the member does not have the partition.
     func cursorIndex(of partition: PartitionID) -> Int? {
         let cursors = cursors
         return cursors.indices.first { cursors[$0].partition == partition }
     }
 
-    /// Where one partition of the assignment is read, and how far it is settled.
+    /// The read position in one assigned partition, and how far it is settled.
     struct Cursor {
         let partition: PartitionID
         var position: Int64
         var isPaused = false
         var start: Int64
-        /// The group's offset when it began.
+        /// The group's committed offset at the start of the assignment.
         var stored: Int64
-        /// By offset past `start`, up to `position`: settled as far as the member knows.
+        /// For each offset from `start` to `position`: whether it is settled, as far as the member
+        /// knows.
         var settled: [Bool] = []
-        /// Before it everything is settled.
+        /// All offsets before this one are settled.
         var frontier: Int64
         /// Where the log was cut: the record before is not known.
         var cutEnd: Int64?
-        /// The end that was reported last: the same one is reported once.
+        /// The end that was reported last; each end is reported once.
         var toldEnd: Int64?
-        /// How often the log was cut, as far as what the member commits knows.
+        /// The number of cuts of the log known to the member's commits.
         var cuts = 0
-        /// How many of the cuts a fetch has met since.
+        /// The number of cuts that its fetches have noticed.
         var cutsMet = 0
-        /// The record before its start, until something was read.
+        /// The record before its start, until something has been read.
         var mark: RecordMark?
         /// The last record that its member knows something of, until that was compared.
         var lastKnown: RecordMark?
-        /// The log ends before its position, and its leader is asked where.
+        /// Whether the log ends before its position, so that the leader is asked for the end.
         var isLost = false
         /// The log was cut and filled again beyond its position before it looked.
         var isOvertaken = false
@@ -148,9 +147,9 @@ final class Member {
     struct StreamCount {
         var opened = 0
         var unprocessed = 0
-        /// Of the unprocessed ones, those since something else became of one.
+        /// The refused streams since one was last processed.
         var refusals = 0
-        /// When the first and the last of them came back.
+        /// When the first and the last of them were refused.
         var refusedSince = Instant(nanoseconds: 0)
         var refusedAt = Instant(nanoseconds: 0)
     }
@@ -160,11 +159,11 @@ final class Member {
         let event: Int32
         let partition: PartitionID
         let offset: Int64
-        /// The record arrived in the present assignment, or in one before it.
+        /// When the record arrived; possibly in an earlier assignment.
         let arrivedAt: Instant
-        /// Not yet acknowledged to the member.
+        /// The records not yet acknowledged to the member.
         var awaited: Publications
-        /// Not yet in Kafka, of everything that this outcome calls for.
+        /// The records of this outcome that are not yet in Kafka.
         var unwritten: Publications
     }
 }
@@ -172,14 +171,14 @@ final class Member {
 extension DeliveryEngine {
     /// Gives read access to the engine.
     ///
-    /// `mutating`, though it changes nothing: a look at the property of a class copies the engine,
-    /// all of it, before another module's function may have it.
+    /// It is `mutating` although it changes nothing: otherwise, passing the property of a class to
+    /// a function of another module would copy the whole engine.
     mutating func lend<Result>(to look: (borrowing DeliveryEngine) -> Result) -> Result {
         look(self)
     }
 }
 
-/// A record's place in Kafka.
+/// A record's partition and offset.
 struct RecordPlace: Hashable, Sendable {
     let partition: PartitionID
     let offset: Int64
@@ -199,33 +198,33 @@ struct SimulatedConnection {
     let route: Route
     var isOpen = false
     var isDraining = false
-    /// The member says GOAWAY once its last stream has ended.
+    /// Whether the member closes it with GOAWAY after its last stream.
     var isLeaving = false
     var limit = 0
-    /// Something was accepted on it.
+    /// Whether APNs has accepted a request on it.
     var isProven = false
-    /// The oldest PING without an answer.
+    /// When the oldest unanswered PING was sent.
     var pingedAt: Instant?
-    /// The oldest request since the last answer; nil: everything was answered.
+    /// When the oldest request since the last answer was sent; nil: all are answered.
     var askedAt: Instant?
-    /// How it fails, and since when; nil: it does not.
+    /// How the connection fails, and from when on; nil: it does not.
     var death: (kind: Death, at: Instant)?
-    /// Streams opened so far.
+    /// The number of streams opened so far.
     var streamCount: UInt32 = 0
-    /// The open ones, by delivery.
+    /// The open streams by delivery.
     var streams: [DeliveryID: OpenStream] = [:]
 
     enum Death {
-        /// Nothing is heard of the peer any more.
+        /// The peer is silent.
         case silent
-        /// It answers PINGs, and no request.
+        /// The peer answers PINGs, but no requests.
         case answersPingsOnly
     }
 
-    /// Whether no request is answered on it any more.
+    /// Whether requests are no longer answered on it.
     func isDead(at now: Instant) -> Bool { death.map { $0.at <= now } ?? false }
 
-    /// Whether nothing at all is heard of it any more.
+    /// Whether the peer is completely silent on it.
     func isSilent(at now: Instant) -> Bool { isDead(at: now) && death?.kind == .silent }
 
     struct OpenStream {

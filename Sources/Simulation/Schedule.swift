@@ -1,9 +1,9 @@
 import Vocabulary
 
-/// What will happen, earliest first; what falls on one moment happens by its rank.
+/// All future happenings, earliest first; those at the same moment in the order of their rank.
 ///
-/// A binary heap, like the core's `TimedQueue`. That one is generic and therefore slow in another
-/// module. Happenings stay in slots that are reused: only small keys move in the heap.
+/// A binary heap, like the core's `TimedQueue`, which is generic and therefore slow when used from
+/// another module. Happenings stay in reused slots, so that only small keys move in the heap.
 struct Schedule {
     private struct Key {
         let due: Instant

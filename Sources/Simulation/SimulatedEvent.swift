@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// A record that upstream wrote to a source, and what became of it outside the service.
+/// A record that upstream wrote to a source, and its results outside the service.
 struct SimulatedEvent {
     enum Content: UInt8 {
         case notification
@@ -11,39 +11,39 @@ struct SimulatedEvent {
     }
 
     let content: Content
-    /// Differs from the event's place in the list where upstream wrote the same event twice.
+    /// Differs from the event's index in the list if upstream wrote the event twice.
     let identity: Int32
     let device: Int32
     let source: UInt8
-    /// Epoch seconds; nil: none.
+    /// In epoch seconds; nil: none.
     let expiration: Int64?
     let isCollapsible: Bool
     let tokenRegisteredAt: Timestamp?
     let appendedAt: Instant
-    /// The schema that its record names; nil: none.
+    /// The schema named by its record; nil: none.
     var schema: SchemaReference?
-    /// Place of its record's bytes in `World.values`.
+    /// The index of its record's value in `World.values`.
     var size: UInt8 = 0
-    /// Its dead letter is larger than that topic takes.
+    /// Whether its dead letter exceeds the size limit of that topic.
     var isOversized = false
 
-    /// It was there before a group without a position began at the end.
+    /// Whether it precedes the end at which a group without an offset started.
     var isSkipped = false
-    /// Its log was taken for another one, and read again.
+    /// Whether its log was mistaken for a new one and read again.
     var isRepeated = false
-    /// Acknowledged outcomes.
+    /// The number of acknowledged outcomes.
     var outcomes: UInt16 = 0
     var kind: OutcomeKind?
-    /// It had an outcome other than `duplicate`.
+    /// Whether it had an outcome other than `duplicate`.
     var endedByItself = false
-    /// How often APNs took it.
+    /// How many times APNs accepted it.
     var pushes: UInt16 = 0
 
     var apnsID: APNsID { APNsID(high: 0x5000, low: UInt64(identity)) }
 }
 
 extension World {
-    /// Events are of different size, but nobody looks into them.
+    /// Values of different sizes; their content does not matter.
     static let values = [2, 100, 2000].map { [UInt8](repeating: 0x20, count: $0) }
 
     func record(_ event: Int32, at offset: Int64, of partition: PartitionID) -> Record {
@@ -57,7 +57,7 @@ extension World {
         )
     }
 
-    /// What the service's decoder makes of the record.
+    /// The result of the service's decoder for the record.
     func decoded(_ number: Int32, by member: Member) -> DecodedRecord {
         let event = events[Int(number)]
         switch event.content {

@@ -1,17 +1,17 @@
 package import APNsRules
 
-/// What one simulated hour came to.
+/// The result of one simulated hour.
 package struct SimulatedRun: Sendable {
     package let seed: UInt64
     package let steps: Int
     package let coverage: Coverage
     package let digest: Digest
-    /// The broken promise; nil: every one was kept.
+    /// The broken promise; nil: none.
     package let finding: Finding?
     /// The last happenings before it, oldest first.
     package let story: [String]
 
-    /// Lives the hour of a seed; if it ends badly, once more for the story.
+    /// Runs the hour of a seed; after a failure, runs it again to collect the story.
     package init(seed: UInt64) throws(CredentialProblems) {
         var world = try World(plan: FaultPlan(seed: seed))
         world.run()

@@ -1,7 +1,7 @@
 import Delivery
 import Vocabulary
 
-/// Processes: they start, die, are asked to go, are given up, and hang.
+/// Processes: they start, crash, leave, are fenced, and hang.
 extension World {
     mutating func startMember() {
         membersMade += 1
@@ -25,10 +25,10 @@ extension World {
         wake(member)
     }
 
-    /// In one seed of eight the inputs of the first member are logged, to be replayed at the end.
+    /// Whether the member's inputs are logged for a replay at the end; one seed in eight does so.
     func isLogged(_ id: MemberID) -> Bool { plan.seed.isMultiple(of: 8) && id.number == 1 }
 
-    /// Takes a member out of the world.
+    /// Removes a member from the world.
     private mutating func remove(_ member: Member) {
         members.removeAll { $0 === member }
         group.left(member.id)
@@ -44,12 +44,12 @@ extension World {
     mutating func replaceDead(_ victim: Member) {
         digest.mix(UInt64(victim.id.number))
         remove(victim)
-        // The group notices when the session times out, or at once when the socket closes.
+        // The group notices when the session times out, or at once if the socket closes.
         after(dice[.members].seconds(0...10), .groupRebalanced)
         startMember()
     }
 
-    /// A rolling restart: the member is asked to go, and its successor starts.
+    /// A rolling restart: a member is asked to leave, and its successor starts.
     mutating func memberRestarts() {
         again(plan.intervals.restart, .memberRestarted)
         guard areFaultsOn, let leaver = randomStaying() else { return }
@@ -81,7 +81,7 @@ extension World {
         after(.milliseconds(100), .groupRebalanced)
     }
 
-    /// The group gives a living member up, which learns of it later and joins again.
+    /// The group fences a live member, which learns of it later and joins again.
     mutating func memberIsFenced() {
         again(plan.intervals.fence, .memberFenced)
         guard areFaultsOn, let fenced = randomStaying() else { return }
@@ -99,12 +99,12 @@ extension World {
         after(.seconds(1), .groupRebalanced)
     }
 
-    /// Its thread gets no turn for a while: the machine is busy, or suspended.
+    /// A member's thread does not run for a while: the machine is busy or suspended.
     mutating func memberStalls() {
         again(plan.intervals.stall, .memberStalled)
         guard areFaultsOn, !members.isEmpty else { return }
         let member = dice[.members].element(members)
-        // One that hangs on and on is given up by everybody: twenty seconds are the most.
+        // At most twenty seconds in a row: a member that hangs longer would be fenced.
         guard member.stalledUntil + .seconds(20) < now else { return }
         coverage.note(.memberStalled)
         member.stalledUntil = now + dice[.members].seconds(1...20)
@@ -115,7 +115,7 @@ extension World {
         return staying.isEmpty ? nil : dice[.members].element(staying)
     }
 
-    /// The moment at which APNs stops taking a provider token made now.
+    /// When APNs stops accepting a provider token made now.
     mutating func providerTokenExpiry(of member: Member) -> Instant {
         guard areFaultsOn, let mean = plan.intervals.providerTokenExpiry else {
             return Instant(nanoseconds: .max)

@@ -1,15 +1,15 @@
 import Vocabulary
 
-/// Upstream: Poisson arrivals with bursts and quiet stretches.
+/// Upstream: Poisson arrivals with bursts and quiet periods.
 extension World {
-    /// How many times the mean rate, by stretches of so many seconds.
+    /// Factors for the mean rate, with the duration of each.
     private static let stretches: [(factor: Double, seconds: Int)] = [
         (1, 120), (0, 60), (10, 8), (1, 60), (0.1, 120), (2, 60), (30, 2), (0.5, 90),
     ]
 
     mutating func planNextEvent() {
         let cycle = Self.stretches.reduce(0) { $0 + $1.seconds }
-        // Each seed begins somewhere else in the cycle.
+        // Each seed starts at another point of the cycle.
         let elapsed = Int(now.nanoseconds / 1_000_000_000) + Int(plan.seed % UInt64(cycle))
         var second = elapsed % cycle
         var stretch = Self.stretches[0]
@@ -19,7 +19,7 @@ extension World {
             second -= candidate.seconds
         }
         let rate = max(stretch.factor, 0.02) * plan.eventsPerSecond
-        // Not past the stretch's end by much: the rate there is another one.
+        // Not far beyond the end of the stretch, because the rate changes there.
         let wait = min(dice[.traffic].wait(mean: .seconds(1) / rate), .seconds(10))
         guard now + wait < Instant(nanoseconds: 0) + plan.trafficEnd else { return }
         after(wait, .eventAppended)
@@ -103,8 +103,9 @@ extension World {
         )
     }
 
-    /// When the app reported the device's token again, as upstream reports it with every other
-    /// event only: what comes without it is sent because others have found the token alive.
+    /// When the app last reported the device's token, for every other event only.
+    ///
+    /// Events without it are sent because other events have shown that the token is alive.
     private func registrationTime(of device: Int) -> Timestamp? {
         guard events.count.isMultiple(of: 2), let revived = apns.devices[device].revivesAt,
             revived <= now
@@ -112,7 +113,7 @@ extension World {
         return SimulatedAPNs.timestamp(revived)
     }
 
-    /// Upstream sends an event a second time.
+    /// An event that upstream sends a second time.
     private mutating func repeated(of event: SimulatedEvent, source: UInt8) -> SimulatedEvent {
         coverage.note(.eventRepeatedUpstream)
         return SimulatedEvent(

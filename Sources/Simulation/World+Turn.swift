@@ -1,9 +1,9 @@
 import Delivery
 import Vocabulary
 
-/// What a shard's loop does, in virtual time.
+/// The actions of a shard's loop, in virtual time.
 extension World {
-    /// Something happened to the member: its loop turns.
+    /// Plans a turn of the member's loop, because something happened to it.
     mutating func wake(_ member: Member) {
         planTurn(of: member, at: now)
     }
@@ -12,7 +12,7 @@ extension World {
         for member in members where member.cursorIndex(of: partition) != nil { wake(member) }
     }
 
-    /// Everything that happens until the turn is taken up by it together.
+    /// Plans a turn; it handles everything that happens until then together.
     private mutating func planTurn(of member: Member, at moment: Instant) {
         let earliest = max(member.lastTurn + plan.turnInterval, member.stalledUntil)
         let due = max(moment, earliest, now)
@@ -59,9 +59,9 @@ extension World {
         if let deadline { planTurn(of: member, at: max(deadline, now + .milliseconds(1))) }
     }
 
-    /// Takes what the engine has room for.
+    /// Takes as many records as the engine has room for.
     ///
-    /// - Returns: whether records are left that might be taken soon.
+    /// - Returns: Whether more records may be available soon.
     private mutating func takeRecords(_ member: Member) -> Bool {
         guard isKafkaDown == 0 else { return false }
         var budget = member.engine.intakeBudget(now: now)
@@ -94,7 +94,7 @@ extension World {
                 switch takeRecord(member, cursor: index) {
                 case .gap: continue
                 case .record(let hasRoom): budget = hasRoom ? budget - 1 : 0
-                // The shard reads nothing behind it: its partition is to be paused.
+                // The shard reads nothing after it, because its partition is about to be paused.
                 case .recordNotDue:
                     budget -= 1
                     stopped = true
@@ -108,7 +108,7 @@ extension World {
     private enum Taken {
         case gap
         case record(hasRoom: Bool)
-        /// A retry record before its time.
+        /// A retry record that is not due yet.
         case recordNotDue
     }
 
@@ -175,8 +175,10 @@ extension World {
 
     // MARK: What is to be done
 
-    /// What ends in a turn may follow from a word of the same turn, and makes way for what is sent;
-    /// the other lists come in the order that the shard keeps.
+    /// Carries out a decision in the shard's order.
+    ///
+    /// First come the token updates, because ended deliveries may depend on them, and then the
+    /// ended deliveries, which free their queues for new sends.
     private mutating func carryOut(_ decision: TurnDecision, for member: Member) {
         for word in decision.tokenWords { carryOut(word, for: member) }
         let ended = noteEnded(by: member, wanting: decision.publications)
@@ -239,7 +241,7 @@ extension World {
         case .commit(let commits): commit(commits, by: member)
         case .pause(let partitions): setPaused(true, partitions, of: member)
         case .resume(let partitions): setPaused(false, partitions, of: member)
-        // The member is taken out when its engine says so.
+        // The member is removed when its engine reports that it has left.
         case .leave: break
         }
     }
@@ -258,12 +260,12 @@ extension World {
     }
 
     private mutating func refreshProviderToken(of credential: Int, by member: Member) {
-        // A newer one was made since.
+        // A newer token was made in the meantime.
         guard member.tokenExpiries[credential] <= now else { return }
         member.tokenExpiries[credential] = providerTokenExpiry(of: member)
     }
 
-    /// One way over the network, and a little work.
+    /// The time of one way over the network and a little processing.
     mutating func latency(_ draw: Draw, of member: Member) -> Duration {
         latency(draw, of: member.id)
     }

@@ -2,17 +2,17 @@ package import APNsRules
 import Delivery
 import Vocabulary
 
-/// The whole service in memory: virtual time, a Kafka, an APNs, members that live and die.
+/// The whole service in memory: virtual time, Kafka, APNs, and members that start and crash.
 ///
-/// The members run the real `DeliveryEngine`; the world turns their decisions into happenings and the
-/// happenings into its inputs. Everything follows from the plan's seed.
+/// The members run the real `DeliveryEngine`. The world turns their decisions into happenings, and
+/// happenings into the engine's inputs. Everything follows from the seed of the plan.
 package struct World {
     package let plan: FaultPlan
     let settings: EngineSettings
     let reader: ArrivalReader
     var dice: DiceSet
     private(set) var now = Instant(nanoseconds: 0)
-    /// How wrong the members' wall clocks are at present.
+    /// The present error of the members' wall clocks.
     var clockError = Duration.zero
     private var schedule = Schedule()
 
@@ -20,40 +20,40 @@ package struct World {
     let partitionsOfSource: [[Int]]
     var group: ConsumerGroup
     var apns: SimulatedAPNs
-    /// In the order of their start.
+    /// In the order in which they started.
     var members: [Member] = []
     var membersMade: Int32 = 0
-    /// Everything upstream wrote.
+    /// All events that upstream wrote.
     var events: [SimulatedEvent] = []
-    /// Everything the members' producers were given.
+    /// All records that were given to the members' producers.
     var produced: [ProducedRecord] = []
-    /// What the retry records say.
+    /// The contents of all retry records.
     var retryRecords: [RetryRecord] = []
-    /// Every commit that was requested.
+    /// All commits that were requested.
     var commits: [CommitRequest] = []
     var transactions: [SimulatedTransaction] = []
-    /// Places of those that are not over, in the order of their beginning.
+    /// The indices of the unfinished transactions, in the order of their start.
     var openTransactions: [Int] = []
     var areFaultsOn = true
     var isKafkaDown = 0
     var isProduceSlow = 0
-    /// Of each episode: the records whose topics accept nothing.
+    /// For each active episode, the records whose topics reject all writes.
     var refusingTopics: [Publications] = []
     var isRegistryDown = 0
-    /// The inputs of the member whose run is replayed.
+    /// The inputs of the member that is replayed at the end.
     var inputLog: [UInt8] = []
-    /// Used over and over, so that a turn allocates nothing.
+    /// Reused, so that a turn allocates no memory.
     var decision = TurnDecision()
 
     package internal(set) var steps = 0
     package internal(set) var coverage = Coverage()
     package internal(set) var digest = Digest()
-    /// What the checkers found; empty is good.
+    /// The broken promises that the checkers found.
     package internal(set) var findings: [Finding] = []
-    /// The last happenings; nil: not kept.
+    /// The last happenings; nil: not recorded.
     package var chronicle: Chronicle?
 
-    /// Wall-clock time at virtual time zero.
+    /// The wall-clock time at virtual time zero.
     static let epoch = Timestamp(milliseconds: 1_700_000_000_000)
 
     package init(plan: FaultPlan) throws(CredentialProblems) {
@@ -84,7 +84,7 @@ package struct World {
 
     // MARK: The run
 
-    /// Lives an hour, or until a promise is broken.
+    /// Runs one hour, or until a promise is broken.
     package mutating func run() {
         begin()
         let end = Instant(nanoseconds: 0) + FaultPlan.length
@@ -129,13 +129,13 @@ package struct World {
         schedule.insert(happening, due: now + delay)
     }
 
-    /// Lets something happen once more after a random wait, if it ever does and faults are on.
+    /// Schedules the next occurrence after a random time, if it ever occurs and faults are on.
     mutating func again(_ mean: Duration?, _ happening: Happening) {
         guard areFaultsOn, let mean else { return }
         after(dice[.faults].wait(mean: mean), happening)
     }
 
-    /// Whether a fault strikes now.
+    /// Whether a fault occurs now.
     mutating func strikes(_ probability: Double, _ draw: Draw) -> Bool {
         areFaultsOn && dice[draw].comesUp(probability)
     }

@@ -2,18 +2,18 @@ import APNsRules
 import Delivery
 import Vocabulary
 
-/// Apple's side: the devices, and what the two environments are going through.
+/// Apple's side: the devices, and the state of both environments.
 struct SimulatedAPNs {
     struct Device {
         let token: DeviceToken
-        /// It is a channel, and the token is nobody's.
+        /// The channel, if this stands for a channel and not for a device with a token.
         var channel: ChannelID?
         let app: Int
-        /// From here on its token is dead; nil: never.
+        /// When its token dies; nil: never.
         var diesAt: Instant?
-        /// APNs chokes on whatever is sent to it.
+        /// Whether APNs fails with every request for it.
         var isFailing = false
-        /// From here on the app has reported the token again; nil: never.
+        /// When the app reports the token again; nil: never.
         var revivesAt: Instant?
 
         func isDead(at now: Instant) -> Bool {
@@ -23,16 +23,16 @@ struct SimulatedAPNs {
         }
     }
 
-    /// The devices, and behind them the channels.
+    /// The devices, followed by the channels.
     private(set) var devices: [Device] = []
-    /// The devices by what the service's tables call them.
+    /// The devices by the hashes that the service's tables use.
     private(set) var deviceOfHash: [KeyedHash: Int32] = [:]
-    /// Since when APNs called each device's token dead, in whatever answer.
+    /// The times since which APNs' answers declared each device's token dead.
     private var declaredDead: [Int32: Set<Timestamp>] = [:]
-    /// How many of the first devices get many of the events.
+    /// How many devices at the start of the list get a large share of the events.
     private(set) var hotDevices = 0
 
-    // What is continuing; counted, because episodes overlap.
+    // The active disturbances; counters, because episodes overlap.
     var refusing: [APNsEnvironment: Int] = [:]
     var failing: [APNsEnvironment: Int] = [:]
     var silent: [APNsEnvironment: Int] = [:]
@@ -92,7 +92,7 @@ struct SimulatedAPNs {
         declaredDead[device]?.contains(since) == true
     }
 
-    /// The wall clock of Apple is right.
+    /// Apple's wall clock is correct.
     static func timestamp(_ instant: Instant) -> Timestamp {
         Timestamp(milliseconds: World.epoch.milliseconds + instant.nanoseconds / 1_000_000)
     }

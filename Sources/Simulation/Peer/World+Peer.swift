@@ -2,7 +2,7 @@ import APNsRules
 import Delivery
 import Vocabulary
 
-/// APNs, as it is on its bad days: connections and what happens to them.
+/// APNs with faults: connections, and what happens to them.
 extension World {
     mutating func peerHappened(_ happening: Happening) {
         switch happening {
@@ -38,7 +38,7 @@ extension World {
     private mutating func connectEnded(_ id: MemberID, _ connection: ConnectionID) {
         guard let member = member(id), let state = member.connections[connection] else { return }
         let environment = state.route.environment
-        // Nobody answers, not even with a refusal: the engine's own limit ends it.
+        // Nothing answers, not even with a refusal: the engine's own timeout ends the attempt.
         guard !isSilent(environment) else { return }
         guard apns.refusing[environment, default: 0] == 0,
             !strikes(plan.chances.connectFails, .connection, of: member)
@@ -62,7 +62,7 @@ extension World {
         wake(member)
     }
 
-    /// Whether and when a connection is to die: at once, or some time later.
+    /// Whether and when a connection dies: at once, or some time later.
     private mutating func death(
         of member: Member
     ) -> (kind: SimulatedConnection.Death, at: Instant)? {
@@ -84,7 +84,7 @@ extension World {
         after(latency(.ping, of: member), .pingAnswered(member.id, connection))
     }
 
-    /// GOAWAY: of the open streams none but so many of the oldest was processed.
+    /// Sends GOAWAY: of the open streams, only the oldest `count` are processed.
     mutating func goAway(
         _ member: Member,
         _ connection: ConnectionID,
@@ -112,7 +112,7 @@ extension World {
         let limit = dice[.streamLimit, member].element([0, 1, 2, 10, 100])
         member.connections[connection]?.limit = limit
         member.engine.streamLimitChanged(connection, to: limit, now: moment)
-        // A peer that lets nothing through does so for a while only.
+        // A peer that allows no streams does so only for a while.
         if limit == 0 { after(.seconds(5), .connectionEnded(id, connection)) }
         wake(member)
     }
@@ -156,7 +156,7 @@ extension World {
         apns.silent[environment, default: 0] > 0
     }
 
-    /// - Returns: false when the stream is not open any more.
+    /// - Returns: false if the stream is no longer open.
     mutating func endStream(
         of delivery: DeliveryID,
         on connection: ConnectionID,
@@ -171,7 +171,7 @@ extension World {
         return true
     }
 
-    /// GOAWAY goes out after the last answer, and the peer closes.
+    /// Sends GOAWAY after the last answer; then the peer closes.
     mutating func sayGoodbye(on connection: ConnectionID, by member: Member) {
         guard let state = member.connections[connection], state.isLeaving, state.streams.isEmpty
         else { return }

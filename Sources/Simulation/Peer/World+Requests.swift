@@ -1,7 +1,7 @@
 import Delivery
 import Vocabulary
 
-/// Requests: how they reach APNs, and what APNs says to them.
+/// Requests: how they reach APNs, and how APNs answers them.
 extension World {
     mutating func send(_ request: Send, by member: Member) {
         let (delivery, connection) = (request.delivery, request.connection)
@@ -76,16 +76,16 @@ extension World {
         return .answered
     }
 
-    /// The request has reached APNs, and its stream ends.
+    /// A request has reached APNs, and its stream ends.
     mutating func requestEnds(_ key: StreamKey, _ fate: Fate) {
         guard let member = member(key.member) else {
-            // The process died, but its bytes were on their way.
+            // The process died, but its bytes were already on their way.
             return judged(key, fate, route: nil)
         }
         guard let state = member.connections[key.connection],
             state.streams[key.delivery]?.number == key.stream
         else { return }
-        // APNs reads nothing and answers nothing: the engine's own limit ends the stream.
+        // APNs does not read or answer: the engine's own timeout ends the stream.
         guard !isSilent(state.route.environment), !state.isDead(at: now) else {
             return coverage.note(.streamSilent)
         }
@@ -118,7 +118,7 @@ extension World {
             let isOwing = member.connections[key.connection]?.streams.isEmpty == false
             member.connections[key.connection]?.askedAt = isOwing ? now : nil
             if provesToken(answer) { member.connections[key.connection]?.isProven = true }
-            // A server that goes down says nothing about the endpoint.
+            // A server that shuts down says nothing about the endpoint.
             if let stream = state.streams[key.delivery], answer.reason != .apns(.shutdown) {
                 let isFailure = answer.status != 200 && answer.reason == nil || answer.status >= 500
                 noteForBreaker(stream, isFailure: isFailure, on: state.route, by: member)
@@ -130,7 +130,7 @@ extension World {
         wake(member)
     }
 
-    /// The member's process has the key in use elsewhere, too.
+    /// Notes the revocation for other members of the process that use the key.
     private mutating func keyRevoked(_ credential: Int, by member: Member) {
         for other in members where other !== member && other.tokens === member.tokens {
             let isInUse = other.engine.lend { $0.parking(of: credential).isWorking }
@@ -140,14 +140,14 @@ extension World {
         }
     }
 
-    /// The peer certainly did nothing with the request.
+    /// Reports to the member that the peer certainly did not process the request.
     mutating func unprocessed(_ delivery: DeliveryID, _ kind: StreamBreak, by member: Member) {
         coverage.note(.unprocessed)
         noteUnprocessed(delivery, by: member)
         member.engine.streamBroke(delivery, kind, now: moment)
     }
 
-    /// APNs took the notification, or did not.
+    /// Notes whether APNs accepted the notification.
     private mutating func judged(_ key: StreamKey, _ fate: Fate, route answer: APNsAnswer?) {
         guard fate == .answered || fate == .answerLost || fate == .silent,
             (answer?.status ?? 200) == 200
@@ -186,7 +186,7 @@ extension World {
             if device.channel != nil {
                 return APNsAnswer(status: 400, reason: .apns(.channelNotRegistered))
             }
-            // A wrong host does not know the token, or takes it for dead.
+            // A wrong host does not know the token, or considers it dead.
             if plan.seed.isMultiple(of: 2) {
                 return APNsAnswer(status: 400, reason: .apns(.badDeviceToken))
             }
@@ -198,8 +198,9 @@ extension World {
         return unregistered(key, since: SimulatedAPNs.timestamp(diedAt))
     }
 
-    /// Whether APNs has looked at the provider token and found it valid, which it does before it looks
-    /// for the device or the channel.
+    /// Whether the answer shows that APNs found the provider token valid.
+    ///
+    /// APNs checks it before it looks up the device or the channel.
     private func provesToken(_ answer: APNsAnswer) -> Bool {
         let reasons: [APNsReason] = [
             .badDeviceToken, .unregistered, .channelNotRegistered, .tooManyRequests,
@@ -207,7 +208,7 @@ extension World {
         return answer.status == 200 || reasons.contains { answer.reason == .apns($0) }
     }
 
-    /// A proxy's page has any status, and no reason in it.
+    /// The answer of a proxy: an HTML page with any status and no reason.
     private func page(to key: StreamKey) -> APNsAnswer {
         let statuses = [503, 403, 410, 404, 429]
         return APNsAnswer(status: statuses[Int(key.event) % statuses.count])

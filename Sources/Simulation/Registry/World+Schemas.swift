@@ -1,7 +1,7 @@
 import Delivery
 import Vocabulary
 
-/// The Schema Registry, and what members know of it.
+/// The Schema Registry, and how members learn its schemas.
 extension World {
     mutating func fetchSchema(_ schema: SchemaReference, by member: Member) {
         coverage.note(.schemaFetched)
@@ -24,7 +24,7 @@ extension World {
         member.engine.schemaFetched(schema)
     }
 
-    /// The member decodes some of what has waited for its schema, and the others in the next turns.
+    /// Decodes some of the records that waited for their schema; the others follow in later turns.
     mutating func decodeAgain(_ member: Member) {
         for _ in 0..<dice[.decoding, member].number(1...4) {
             guard let delivery = member.engine.nextToDecode(),

@@ -19,6 +19,7 @@ public struct FileMetrics: Sendable {
     /// - Parameters:
     ///   - reloads: Counts changes of files, by whether they could be adopted.
     ///   - expiries: When certificates expire, in seconds since the epoch; called on each reading.
+    ///   - unusable: How many files the newest reload could not use; called on each reading.
     public init(
         reloads: [(use: Use, table: CounterTable<CallResult>)] = [],
         expiries: @escaping @Sendable () -> [(use: Use, notAfter: Int64)] = { [] },

@@ -39,7 +39,7 @@ import Testing
     private static let contents = [
         "log.fingerprint_key_file: 'FOLDER/short.key' is shorter than 16 bytes",
         "admin.bearer_token_file: 'FOLDER/short.key' has a token shorter than 16 bytes",
-        "apns.credentials.0.key_file: 'FOLDER/garbage.p8' is not PEM; expected the private key",
+        "apns.credentials.0.key_file: 'FOLDER/garbage.p8' is not PEM; expected the .p8 private key",
         "apns.ca_file: 'FOLDER/garbage.pem' is not PEM; expected certificates in PEM",
     ]
 

@@ -701,10 +701,12 @@ public struct DeliveryEngine: Sendable {
         assignment.partitionRestarted(partition)
     }
 
-    /// The partition is read from `start` on, and what is known of records from there on is of others:
-    /// a start's `lastKnown` is gone, or another one stands in its place.
+    /// The records of a partition from `start` on may be others than those known before.
     ///
-    /// - Returns: the metadata, which is forgotten.
+    /// The record in a start's `lastKnown` no longer exists, or another one has its offset. Reading
+    /// continues at `start`.
+    ///
+    /// - Returns: The committed metadata, which is now ignored.
     @discardableResult
     public mutating func partitionChanged(
         _ partition: PartitionID,

@@ -185,9 +185,9 @@ public final class Consumer {
 
     /// Answers `partitionsAssigned`; records are delivered from these positions on.
     ///
-    /// Where the record is not found that a start says was the last known one, `partitionChanged`
-    /// comes first. Where another one is found in the place of that before the start,
-    /// `partitionReplaced` comes, and nothing of the partition until `restart`.
+    /// If the last known record of a start is not found, `partitionChanged` comes first. If another
+    /// record has taken the place of the one before the start, `partitionReplaced` comes, and
+    /// nothing more of the partition until `restart`.
     public func assign(_ starts: [PartitionStart]) throws(KafkaError) {
         // The assignment may have been withdrawn in the same batch of events.
         guard phase == .offered else { return }
@@ -401,10 +401,10 @@ public final class Consumer {
         return .partitionChanged(partition, from: start)
     }
 
-    /// The last known record was looked at.
+    /// Reads a partition from its start, after the last known record was checked.
     ///
-    /// Not by a seek: a restart keeps the calls to the library apart, and does what a failed partition
-    /// needs, too.
+    /// It restarts the partition instead of seeking: a restart separates the calls to librdkafka,
+    /// and also handles a partition that has failed.
     @discardableResult
     private func readFromStart(_ partition: PartitionID, _ now: Instant) -> Offset {
         guard let check = checks[partition] else { preconditionFailure("only a check ends so") }

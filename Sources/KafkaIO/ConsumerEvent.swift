@@ -66,8 +66,9 @@ public enum ConsumerEvent: Sendable {
     ///
     /// It delivers nothing until `restart` or the next assignment.
     case partitionReplaced(PartitionID)
-    /// A start's `lastKnown` is gone, or another record stands in its place: the partition is read from
-    /// this offset on, and all records from there may be others than those that were known.
+    /// The last known record of a start no longer exists, or another one has its offset.
+    ///
+    /// The partition is read from this offset, and all records from there may be new ones.
     case partitionChanged(PartitionID, from: Offset)
     /// The answer to `findLog`.
     case logFound(FoundLog)

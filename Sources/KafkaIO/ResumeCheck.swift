@@ -1,41 +1,41 @@
 import Vocabulary
 
-/// Whether a partition still holds the records that are known of it.
+/// Checks whether a partition still has the records that are known.
 ///
-/// A topic that is deleted and made again has the same name, and a log that lost its end has new records
-/// at the same offsets; once they are filled again, nothing but their records tells. So the last record
-/// of which something is known is read first. If it stands there, so does all before it. If not, the log
-/// was cut somewhere, and the record before the position tells whether before that.
+/// A topic that is deleted and created again keeps its name, and a log that lost its end gets new
+/// records at the same offsets. Once it is as long again, only the records show the difference. So
+/// the last known record is read first. If it is unchanged, so are all records before it. If not,
+/// the log was cut somewhere, and the record before the position shows whether that was before it.
 struct ResumeCheck {
     enum Verdict: Equatable {
-        /// The record stands before the position.
+        /// The record is before the start; drop it.
         case skip
         /// The check is complete, or it was impossible; deliver the record.
         case deliver
-        /// All is as it was: the partition is to be read from its start.
+        /// The last known record is unchanged: read the partition from its start.
         case intact
-        /// The last known record does not stand there: the partition is to be read from its start, which
-        /// may be an earlier one now.
+        /// The last known record is gone or another one: read from the start, which may be earlier
+        /// now.
         case changed
-        /// Another record stands before the position: this is not the log that it was committed for.
+        /// Another record is before the start: the position was committed for another log.
         case replaced
     }
 
     private enum Stage: Hashable {
         case lastKnown(RecordMark)
         case before(RecordMark)
-        /// Nothing of the partition is delivered until it is read from another place.
+        /// Nothing is delivered until the partition is read from another position.
         case silent
-        /// The same; then the record before the start is compared.
+        /// As `silent`; afterwards, the record before the start is compared.
         case silentBefore(RecordMark)
     }
 
-    /// Where delivery is to begin.
+    /// The offset at which delivery starts.
     private(set) var start: Offset
     private let before: RecordMark?
     private var stage: Stage
 
-    /// - Returns: nil if nothing is known that could be compared.
+    /// - Returns: nil if no known record can be compared.
     init?(_ start: PartitionStart) {
         guard case .at(let offset) = start.position else { return nil }
         self.start = offset
@@ -53,12 +53,13 @@ struct ResumeCheck {
 
     // MARK: Inputs
 
-    /// The log ends before the position: what comes now stands before its new end.
+    /// The log ends before the position: records that arrive now precede its new end.
     mutating func endedEarly() { stage = before.map { .silentBefore($0) } ?? .silent }
 
-    /// The log has no record in the place of the last known one.
+    /// The log has no record at the offset of the last known one.
     ///
-    /// What is certain ends with the record before the position: between them nobody has read one.
+    /// Only the records up to the one before the start are certain, because none in between was
+    /// read.
     mutating func lastKnownMissing() {
         start = before?.offset.next ?? start
         stage = before.map { .silentBefore($0) } ?? .silent
@@ -82,13 +83,13 @@ struct ResumeCheck {
         }
     }
 
-    /// The partition is read from its start: what is still to be compared.
+    /// The partition is read from its start: returns the check that is still to do, if any.
     func restarted() -> ResumeCheck? {
         var check = self
         switch stage {
         case .lastKnown: break
         case .silentBefore(let mark): check.stage = .before(mark)
-        // What could not be read, or was compared, is not looked at again.
+        // A record that could not be read, or was compared, is not checked again.
         case .before, .silent: return nil
         }
         return check
@@ -96,7 +97,7 @@ struct ResumeCheck {
 
     // MARK: Queries
 
-    /// Where reading begins.
+    /// The offset at which reading starts.
     var readsFrom: Offset {
         switch stage {
         case .lastKnown(let mark), .before(let mark): mark.offset

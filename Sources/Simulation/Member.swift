@@ -118,7 +118,7 @@ final class Member {
         var settled: [Bool] = []
         /// All offsets before this one are settled.
         var frontier: Int64
-        /// Where the log was cut: the record before is not known.
+        /// The offset at which the log was cut; the record before it is not known.
         var cutEnd: Int64?
         /// The end that was reported last; each end is reported once.
         var toldEnd: Int64?
@@ -128,11 +128,11 @@ final class Member {
         var cutsMet = 0
         /// The record before its start, until something has been read.
         var mark: RecordMark?
-        /// The last record that its member knows something of, until that was compared.
+        /// The last record known to its member, until it has been compared.
         var lastKnown: RecordMark?
         /// Whether the log ends before its position, so that the leader is asked for the end.
         var isLost = false
-        /// The log was cut and filled again beyond its position before it looked.
+        /// Whether the log was cut, and grew past its position before the member read again.
         var isOvertaken = false
         /// When it restarted within the same assignment.
         var restartedAt: Instant?

@@ -1,21 +1,23 @@
-/// Where reading of a partition begins.
+/// The position from which a partition is read.
 public enum StartPosition: Hashable, Sendable {
     case at(Offset)
     case beginning
     case end
-    /// From the group's offset: librdkafka asks Kafka itself, and the metadata is not read.
+    /// The group's offset: librdkafka fetches it itself, and the metadata is not read.
     case stored
 }
 
-/// A partition of an assignment, and where reading of it begins.
+/// An assigned partition, and the position from which it is read.
 public struct PartitionStart: Hashable, Sendable {
     public let partition: PartitionID
     public let position: StartPosition
-    /// The record that is before a position `at` an offset, if it is known; another one in its
-    /// place means that the topic was recreated.
+    /// The record before a position `at` an offset, if known.
+    ///
+    /// If another record has its offset, the topic was recreated.
     public let after: RecordMark?
-    /// The last record at or behind that position of which something is known; another one in its
-    /// place, or none, means that the log was cut somewhere before it.
+    /// The last known record at or after the position.
+    ///
+    /// If it is gone or another record has its offset, the log was cut somewhere before it.
     public let lastKnown: RecordMark?
 
     public init(

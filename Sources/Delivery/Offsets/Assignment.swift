@@ -280,8 +280,9 @@ public struct Assignment: Sendable {
         startOffsets[partition] = nil
     }
 
-    /// The last record that something is known of is gone, or another one, so the log may have been
-    /// cut anywhere behind `start`: what is read from there on is new.
+    /// The last known record no longer exists, or another one has its offset.
+    ///
+    /// The log may have been cut anywhere after `start`, so all records from there on count as new.
     mutating func partitionChanged(
         _ partition: PartitionID,
         from start: Offset

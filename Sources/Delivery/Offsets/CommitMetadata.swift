@@ -1,7 +1,9 @@
 public import Vocabulary
 
-/// What is in the metadata of a committed offset: who wrote it, which offsets past the committed
-/// one are settled, and which records are before it and at the end of what is settled.
+/// The metadata of a committed offset.
+///
+/// It contains the writer's nonce, the settled offsets past the committed one, a mark of the record
+/// before it, and a mark of the last settled record.
 ///
 /// ```
 /// text    = version codec base64url(payload), without padding; at most 4,096 characters
@@ -30,7 +32,7 @@ public struct CommitMetadata: Hashable, Sendable {
         case notCanonical
         /// Covers offsets past the partition's end.
         case beyondEnd
-        /// Speaks of records that are gone, or that others have replaced.
+        /// Refers to records that no longer exist or were replaced.
         case replaced
     }
 
@@ -49,7 +51,7 @@ public struct CommitMetadata: Hashable, Sendable {
     /// Each takes 2 bytes, and a third one for each of the at most 128 gaps of 16,384 or more
     /// settled offsets within a span.
     public static let incompletesThatFit = 1400
-    /// This many offsets fit in any pattern: codec B.
+    /// This many offsets always fit, in any pattern, by codec B.
     public static let offsetsThatFit: Int64 = 24_300
 
     static let prefixByteCount = 2
@@ -66,12 +68,14 @@ public struct CommitMetadata: Hashable, Sendable {
     public let settled: SettledOffsets
     /// The last record read before the committed offset, if known.
     public let mark: RecordMark?
-    /// The last settled record past the committed offset; nil: there is none, or an earlier version
-    /// wrote this, which did not name it.
+    /// The last settled record past the committed offset.
+    ///
+    /// nil: there is none, or an earlier version wrote the metadata, which did not include it.
     public let end: RecordMark?
 
-    /// A mark so far back that its distance takes four bytes is left out; an `end` stands
-    /// at the last settled offset.
+    /// Leaves the mark out if it is so far back that its distance takes four bytes.
+    ///
+    /// An `end` must be at the last settled offset.
     public init(
         nonce: UInt32,
         settled: SettledOffsets,
@@ -115,14 +119,14 @@ public struct CommitMetadata: Hashable, Sendable {
 extension CommitMetadata {
     /// The text for a commit of `settled.base`.
     ///
-    /// What does not fit is cut off at the far end, with the `end`: those offsets are sent again after
-    /// a restart.
+    /// If the offsets do not fit, the last ones and the `end` are cut off; their events are sent
+    /// again after a restart.
     ///
     /// - Parameters:
     ///   - partition: The partition.
-    ///   - limit: Characters that the broker takes.
-    /// - Returns: the text, ASCII, and where it was cut off, if it was. Where no text fits, it is
-    ///   empty, and there is nothing to wait for.
+    ///   - limit: The number of characters that the broker accepts.
+    /// - Returns: The text in ASCII, and the offset at which it was cut off, if it was; `("", nil)`
+    ///   if no text fits at all.
     public func text(
         for partition: TopicPartition,
         within limit: Int = CommitMetadata.maxCharacters
@@ -140,7 +144,7 @@ extension CommitMetadata {
         guard rest >= 0 else { return ("", nil) }
         let room = rest - (end == nil ? 0 : Self.fingerprintByteCount)
         let codecs = room < 0 ? [] : Codec.allCases
-        // Farthest first, then smallest; the order of the codecs decides what is left.
+        // Prefer the farthest horizon, then the smallest text; the codecs' order breaks ties.
         let (codec, kept) =
             codecs.map { ($0, $0.part(of: settled, fitting: room)) }
             .max { left, right in
@@ -301,7 +305,7 @@ extension CommitMetadata {
             // Leave room for the sums below.
             base.rawValue <= .max - 4 * Self.maxSpan,
             let settled = codec.settledOffsets(in: body, base: base, span: span),
-            // Where nothing is settled, that has no end.
+            // Without settled offsets, there is no last one.
             end == nil || span > 0
         else { throw .notCanonical }
         nonce = sealed.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
@@ -311,7 +315,7 @@ extension CommitMetadata {
         }
     }
 
-    /// Where there are too few bytes, there is none for the span behind it either.
+    /// If too few bytes are left, the span after it is missing as well, and reading it fails.
     private static func takeFingerprint(from body: inout ArraySlice<UInt8>) -> UInt32 {
         defer { body = body.dropFirst(fingerprintByteCount) }
         return body.prefix(fingerprintByteCount).reversed().reduce(0) { $0 << 8 | UInt32($1) }

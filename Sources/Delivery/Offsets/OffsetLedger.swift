@@ -36,7 +36,7 @@ public struct OffsetLedger: Sendable {
         var offset: Offset
         var previous: Int32
         var next: Int32
-        /// The record that was read before this one.
+        /// The record read before this one.
         var before: RecordMark?
         /// False: released without an outcome, so the record must be read again.
         var isInHand = true
@@ -64,7 +64,7 @@ public struct OffsetLedger: Sendable {
     private var unread = none
     /// The settled offsets from the committed metadata, for records that have not arrived yet.
     private var restored: SettledOffsets?
-    /// The last settled record of that, if it is known.
+    /// The last settled record of `restored`, if known.
     private var restoredEnd: RecordMark?
     private var restoredRun = 0
     /// Whether the partition's end is known, and `restored` does not reach past it.
@@ -152,8 +152,8 @@ public struct OffsetLedger: Sendable {
 
     /// The partition is assigned again; reading continues at `nextOffset`.
     ///
-    /// - Parameter metadata: what an earlier ledger of this shard had committed, and this one was
-    ///   not told of.
+    /// - Parameter metadata: The metadata that an earlier ledger of this shard committed, and that
+    ///   this one does not know.
     public mutating func resumed(knowing metadata: CommitMetadata? = nil) {
         if let metadata { learn(metadata) }
         position = Offset(nextOffset.rawValue - 1)
@@ -206,7 +206,7 @@ public struct OffsetLedger: Sendable {
             let metadata = CommitMetadata(nonce: nonce, settled: settled, mark: mark, end: end)
             let (text, cutAt) = metadata.text(for: partition, within: metadataLimit)
             if cutAt != nil { isCut = true }
-            // A shorter one ends with another record.
+            // A shorter text ends with another record, so build it again.
             guard let cutAt, cutAt > settled.base else { return (settled.base, text) }
             limit = cutAt
         }
@@ -226,7 +226,7 @@ public struct OffsetLedger: Sendable {
         firstLetGo.map { lines[Int($0)].offset } ?? farthest?.next ?? Offset(0)
     }
 
-    /// The last record that was read before `nextOffset`.
+    /// The last record read before `nextOffset`.
     public var markBeforeNext: RecordMark? {
         firstLetGo.map { lines[Int($0)].before } ?? latest
     }
@@ -255,26 +255,28 @@ public struct OffsetLedger: Sendable {
     /// Records that may still arrive after the partition is full; no turn takes more.
     private static let batch = Int64(IntakeGate.batch)
 
-    /// The last record of which is known what became of it, where reading goes on before it.
+    /// The last record whose result is known, if reading continues before it.
     public var lastKnown: RecordMark? {
         let last = isRestoredAhead ? restoredEnd ?? latest : latest
         return last.flatMap { $0.offset < nextOffset ? nil : $0 }
     }
 
-    /// What is settled, as far as it is known; nil as in `commitRequested`.
+    /// The settled offsets, as far as known; nil as in `commitRequested`.
     public var settledOffsets: SettledOffsets? { known(below: Offset(.max))?.settled }
 
     // MARK: Private
 
-    /// `restored` reaches behind the farthest record.
+    /// Whether `restored` reaches past the last record.
     private var isRestoredAhead: Bool {
         guard let restored, let farthest else { return false }
         return farthest.next < restored.horizon
     }
 
-    /// What is settled, up to a record before `limit`, and the records before that and at its end.
+    /// The settled offsets before `limit`, and the marks of the records before them and at their
+    /// end.
     ///
-    /// It ends with a record, or nobody could tell later whether the log is still the same.
+    /// They end with a known record, so that a later reader can check whether the log is still the
+    /// same.
     private func known(
         below limit: Offset
     ) -> (settled: SettledOffsets, mark: RecordMark?, end: RecordMark?)? {
@@ -297,7 +299,7 @@ public struct OffsetLedger: Sendable {
             for run in restored.incomplete where run.upperBound > start {
                 incomplete.add(max(run.lowerBound, start)..<run.upperBound)
             }
-            // All that arrived is settled, and so may be what comes next.
+            // Every record that arrived is settled, and the next ones may be too.
             if first == Self.none {
                 base = incomplete.first.map { Offset($0.lowerBound) } ?? horizon
                 if base == horizon { mark = end ?? mark }
@@ -309,8 +311,8 @@ public struct OffsetLedger: Sendable {
         return (settled, mark, end)
     }
 
-    /// One past the last settled record that is known, stands behind an incomplete one and before
-    /// `limit`, and that record.
+    /// The last known settled record after an incomplete one and before `limit`, and the next
+    /// offset.
     ///
     /// The record at the end of a log that was cut is not known.
     private func lastSettled(below limit: Offset) -> (horizon: Offset, record: RecordMark)? {
@@ -368,7 +370,8 @@ public struct OffsetLedger: Sendable {
         return restoredRun == runs.count || offset.rawValue < runs[restoredRun].lowerBound
     }
 
-    /// Takes what was handed back and is settled nevertheless for settled, and expects the rest.
+    /// Applies metadata: released records that it marks as settled are settled, later ones
+    /// restored.
     private mutating func learn(_ metadata: CommitMetadata) {
         let settled = metadata.settled
         var line = first

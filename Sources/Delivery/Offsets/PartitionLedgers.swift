@@ -117,12 +117,10 @@ struct PartitionLedgers: Sendable {
 
     // MARK: Assignment
 
-    /// Takes the partition on, and says where to read it from, which record stands before that and
-    /// which is the last that something is known of, and what was not believed.
+    /// Starts the ledger of an assigned partition.
     ///
-    /// Returns where to read it from, the record before that, and metadata that was ignored.
-    ///
-    /// The start is nil if neither the group nor memory has a position.
+    /// Returns where to read from, the record before that, the last known record, and why metadata
+    /// was ignored. The start is nil if neither the group nor memory has a position.
     mutating func begin(
         _ partition: PartitionID,
         named name: TopicPartition,

@@ -74,7 +74,7 @@ extension World {
         let settled = (first..<max(first, cursor.position)).filter {
             cursor.settled[Int($0 - cursor.start)] && partition.entries[Int($0)].event != nil
         }
-        // Where a log was cut no record is known that could end the span.
+        // Where a log was cut, no known record can end the span.
         let cutEnd = cursor.cutEnd ?? first
         let isEndKnown = settled.last.map { $0 >= cutEnd } ?? false
         for offset in settled

@@ -27,18 +27,19 @@ extension World {
         coverage.note(.logCut)
         kafka.partitions[index].cut(at: end)
         wakeOwner(of: id)
-        // Its successor knows of the log what was committed last.
+        // A successor knows the log as it was at the last commit.
         guard dice[.faults].comesUp(isAhead ? 0.7 : 0.2) else { return }
         replaceDead(reader)
-        // Before it looks, the log may be as long again.
+        // Before the successor reads, the log may be as long again.
         guard partition.tier == nil, isAhead || dice[.faults].comesUp(0.5) else { return }
         for _ in end..<partition.end + Int64(dice[.faults].number(0...5)) {
             appendEvent(of: partition.source, to: index)
         }
     }
 
-    /// Whether the partition's next owner is told of settled records at the end of the log, past the
-    /// committed offset.
+    /// Whether the metadata marks records as settled close to the end of the log.
+    ///
+    /// They are past the committed offset, so the partition's next owner relies on them.
     private func isSettledAhead(_ index: Int) -> Bool {
         let partition = kafka.partitions[index]
         guard partition.tier == nil, let stored = partition.stored,
@@ -100,7 +101,7 @@ extension World {
         cursor.mark.flatMap { stands($0, in: cursor.partition) } == false
     }
 
-    /// Whether that record stands in its place; nil: none does.
+    /// Whether the marked record is still at its offset; nil: no record is.
     private func stands(_ mark: RecordMark, in partition: PartitionID) -> Bool? {
         let entries = kafka.partitions[partition.index].entries
         guard mark.offset.rawValue < Int64(entries.count),
@@ -110,8 +111,7 @@ extension World {
             == mark.fingerprint
     }
 
-    /// The last record that the member knows something of is gone, or another one: it goes by nothing
-    /// behind its start.
+    /// The member's last known record is gone or another one, so it trusts nothing after its start.
     private mutating func changed(_ index: Int, by member: Member) {
         coverage.note(.logChanged)
         let cursor = member.cursors[index]
@@ -200,8 +200,9 @@ extension World {
         if let event = entry.event { events[Int(event)].isSkipped = true }
     }
 
-    /// The member skips a record as settled: of a log that was cut under it, and is as long again, it
-    /// may be another one than that which it was told of.
+    /// Notes that the member skips a record as settled.
+    ///
+    /// If the log was cut and is as long again, it may be another record than the settled one.
     mutating func noteSettledSkipped(_ offset: Int64, _ cursor: Member.Cursor) {
         if cursor.isOvertaken { skip(offset, of: cursor.partition) }
     }

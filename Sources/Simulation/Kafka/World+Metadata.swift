@@ -23,7 +23,7 @@ extension World {
         case 3: return changed(text, for: member)
         // Valid, but for another partition.
         case 4: return dice[.metadata, member].element(kafka.partitions).stored?.metadata ?? ""
-        // Correctly sealed, but for an earlier offset; after a cut it may be for this one again.
+        // Valid, but for an earlier offset; after a cut, it could be valid for this one again.
         default: return kafka.partitions[partition.index].metadataBefore
         }
     }

@@ -63,8 +63,8 @@ extension World {
         let waiting = (transactions?.waiting ?? []) + (transactions?.aside ?? [])
         let ended = Set(publications.map(\.tag.delivery)).filter { member.publishing[$0] == nil }
         let all = waiting + publications.map(\.tag.delivery)
-        // A duplicate was judged on arrival, while its original was in hand: that may end in the
-        // same turn.
+        // A duplicate was recognized on arrival, while its original was in flight; the original may
+        // end in the same turn.
         let isDuplicate = { member.delivery($0)?.outcome?.kind == .duplicate }
         for delivery in all where isDuplicate(delivery) { beginPublishing(delivery, by: member) }
         for delivery in all { beginPublishing(delivery, by: member) }

@@ -1,11 +1,11 @@
 #ifndef HELIOGRAPH_CCURL_SHIM_H
 #define HELIOGRAPH_CCURL_SHIM_H
 
-// Its type checks are macros over the variadic functions, which Swift does not see anyway.
+// The type checks are macros around the variadic functions, which Swift cannot import anyway.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
-// curl_easy_setopt and curl_easy_getinfo are variadic; Swift calls one function for each type.
+// curl_easy_setopt and curl_easy_getinfo are variadic, so each type has its own function here.
 
 static const long hg_curl_basic = (long)CURLAUTH_BASIC;
 static const long hg_curl_bearer = (long)CURLAUTH_BEARER;
@@ -21,7 +21,7 @@ static inline CURLcode hg_curl_set_text(CURL *handle, CURLoption option, const c
     return curl_easy_setopt(handle, option, text);
 }
 
-// libcurl reads the list during the transfer: it must live as long.
+// libcurl reads the list during the transfer, so it must live until the end of it.
 static inline CURLcode hg_curl_set_headers(CURL *handle, struct curl_slist *headers) {
     return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
 }

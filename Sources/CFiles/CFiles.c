@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-// #embed is of C23; the compiler takes it in every language, and notes the files that it reads.
+// #embed is from C23; Clang accepts it in every language, and records the files as dependencies.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 struct file {
@@ -90,7 +90,7 @@ const char *hg_file_text(const char *name) {
     __builtin_trap();
 }
 
-// Package.swift defines it where the environment does.
+// Package.swift defines it if the environment variable of this name is set.
 #ifndef HELIOGRAPH_VERSION
 #define HELIOGRAPH_VERSION "0.0.0-dev"
 #endif

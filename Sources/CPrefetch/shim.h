@@ -4,10 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Asks the CPU to fetch the cache lines of so many bytes, which will be read soon.
+/// Prefetches the cache lines of `byte_count` bytes that will be read soon, at least one line.
 ///
-/// A hint: it reads nothing, and the addresses need not be anybody's memory. At least one line is
-/// asked for.
+/// It is only a hint to the CPU: nothing is read, and the addresses need not be valid.
 static inline void hg_prefetch(const void *start, size_t byte_count) {
     const char *end = (const char *)start + byte_count;
     const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63);

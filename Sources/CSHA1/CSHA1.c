@@ -13,7 +13,7 @@ static uint32_t big_endian(const uint8_t *bytes) {
         | (uint32_t)bytes[3];
 }
 
-/// The function and the constant of a round (FIPS 180-4, 4.1.1 and 4.2.1).
+/// The function and the constant of a round (FIPS 180-4, sections 4.1.1 and 4.2.1).
 static uint32_t mixed(int round, uint32_t b, uint32_t c, uint32_t d) {
     if (round < 20) return ((b & c) | (~b & d)) + 0x5A827999;
     if (round < 40) return (b ^ c ^ d) + 0x6ED9EBA1;
@@ -52,7 +52,7 @@ static void hash_portable(uint32_t state[5], const uint8_t *bytes) {
 #include <cpuid.h>
 #include <immintrin.h>
 
-/// Four rounds; the vectors hold four words, the first one highest.
+/// Four rounds; each vector holds four words, with the first in the highest lane.
 ///
 /// `group` counts from 0 to 19. `words` is the message schedule's last 16 words, in a ring; `e` is
 /// the vector `abcd` of four rounds ago, from which the instruction takes what `e` has become.
@@ -105,7 +105,7 @@ hash_x86(uint32_t state[5], const uint8_t *bytes) {
     FOUR_ROUNDS(17);
     FOUR_ROUNDS(18);
     FOUR_ROUNDS(19);
-    // The sum with the first `e` stands highest, where `nexte` left it.
+    // `nexte` leaves the sum with the first `e` in the highest lane.
     e = _mm_sha1nexte_epu32(e, first_e);
     abcd = _mm_add_epi32(abcd, first_abcd);
     _mm_storeu_si128((__m128i *)state, _mm_shuffle_epi32(abcd, 0x1B));
@@ -146,13 +146,13 @@ void hg_sha1_begin(hg_sha1 *message, hg_sha1_way way) {
     message->byte_count = 0;
 }
 
-/// The free room of the present block, at most as many bytes as are wanted; never none.
+/// The free bytes of the current block, but no more than wanted; always at least one.
 static size_t room(const hg_sha1 *message, size_t wanted) {
     const size_t room = 64 - message->byte_count % 64;
     return room < wanted ? room : wanted;
 }
 
-/// Counts bytes that were written into the present block, and hashes it when it is full.
+/// Counts bytes that were written into the current block, and hashes it once it is full.
 static void wrote(hg_sha1 *message, size_t count) {
     message->byte_count += count;
     if (message->byte_count % 64 == 0) hash(message);
@@ -185,7 +185,7 @@ void hg_sha1_append_lowercased(hg_sha1 *message, const uint8_t *bytes, size_t by
 void hg_sha1_end(hg_sha1 *message) {
     static const uint8_t padding[64] = {0x80};
     const uint64_t bit_count = message->byte_count * 8;
-    // The length's eight bytes end a block, behind at least one byte of padding.
+    // The last eight bytes of a block hold the length, after at least one byte of padding.
     const size_t padding_count = 64 - (message->byte_count + 8) % 64;
     hg_sha1_append(message, padding, padding_count);
     uint8_t length[8];

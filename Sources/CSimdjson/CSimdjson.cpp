@@ -15,7 +15,7 @@ namespace {
 
 using Stage1 = simdjson::internal::dom_parser_implementation;
 
-/// An object or array whose end has not come yet.
+/// An object or array whose end has not been read yet.
 struct Frame {
     uint32_t entry;
     uint32_t count;
@@ -28,7 +28,7 @@ uint64_t load(const uint8_t *bytes) noexcept {
     return word;
 }
 
-/// Nonzero if one of the eight bytes is a backslash.
+/// Nonzero if any of the eight bytes is a backslash.
 uint64_t has_backslash(uint64_t word) noexcept {
     const uint64_t zeroed = word ^ 0x5C5C5C5C5C5C5C5CULL;
     return (zeroed - 0x0101010101010101ULL) & ~zeroed & 0x8080808080808080ULL;
@@ -42,7 +42,7 @@ uint64_t folded(uint64_t left, uint64_t right) noexcept {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-/// What this process hashes with: who does not know it cannot choose texts that are hashed alike.
+/// This process's secret for hashing: without it, nobody can choose texts with the same hash.
 struct HashKey {
     uint64_t even, odd, end;
 
@@ -105,7 +105,7 @@ bool is_space(uint8_t byte) noexcept {
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
 
-/// True for what may follow a number, `true`, `false` or `null`.
+/// Whether the byte may follow a number, `true`, `false` or `null`.
 bool ends_scalar(uint8_t byte) noexcept {
     return is_space(byte) || byte == ',' || byte == ']' || byte == '}' || byte == ':'
         || byte == '[' || byte == '{';
@@ -148,7 +148,7 @@ uint8_t *append_scalar(uint8_t *output, uint32_t scalar) noexcept {
     return output;
 }
 
-/// What a one-letter escape stands for (RFC 8259, 7), or 0.
+/// The character of a one-letter escape (RFC 8259, section 7), or 0.
 uint8_t short_escape(uint8_t letter) noexcept {
     switch (letter) {
     case '"': case '\\': case '/': return letter;
@@ -161,9 +161,9 @@ uint8_t short_escape(uint8_t letter) noexcept {
     }
 }
 
-/// Reads the digits behind `\u`, and a second escape if the first is half of a pair.
+/// Reads the digits after `\u`, and a second escape if the first is half of a surrogate pair.
 ///
-/// Returns the position behind what was read, or NULL.
+/// Returns the position after them, or NULL if they are not valid.
 const uint8_t *
 read_unicode(const uint8_t *digits, const uint8_t *end, uint32_t &scalar) noexcept {
     if (end - digits < 4) return nullptr;
@@ -179,7 +179,7 @@ read_unicode(const uint8_t *digits, const uint8_t *end, uint32_t &scalar) noexce
     return digits + 6;
 }
 
-/// The offset of the first byte that is not UTF-8 (RFC 3629); only called when there is one.
+/// The offset of the first byte that is not UTF-8 (RFC 3629); call it only if there is one.
 uint32_t first_bad_utf8(const uint8_t *bytes, size_t count) noexcept {
     size_t position = 0;
     while (position < count) {
@@ -200,10 +200,10 @@ uint32_t first_bad_utf8(const uint8_t *bytes, size_t count) noexcept {
 
 struct hg_json_parser {
     std::unique_ptr<Stage1> stage1;
-    /// The text, followed by `SIMDJSON_PADDING` spaces: simdjson reads that far.
+    /// The text, followed by `SIMDJSON_PADDING` spaces, because simdjson reads past the end.
     std::unique_ptr<uint8_t[]> text;
     std::unique_ptr<Frame[]> frames;
-    /// Where escaped strings are resolved, to hash them.
+    /// The buffer in which escapes are resolved before a string is hashed.
     std::unique_ptr<uint8_t[]> scratch;
     size_t capacity = 0;
     uint32_t max_byte_count = 0;
@@ -257,7 +257,7 @@ private:
     const uint32_t max_depth;
     uint8_t *scratch;
     uint64_t *tape;
-    /// Most documents have no backslash at all, and one look at the whole is cheap.
+    /// Most documents have no backslash at all, and one scan of the whole text is cheap.
     const bool may_have_escapes;
     uint32_t token = 0;
     uint32_t depth = 0;
@@ -269,7 +269,7 @@ private:
         return token < token_count ? tokens[token] : text_end;
     }
 
-    /// The byte of the current token; a space, which no rule accepts, at the end.
+    /// The first byte of the current token; at the end a space, which no rule accepts.
     uint8_t current() const noexcept { return text[position()]; }
 
     bool fail(int32_t error, uint32_t where) noexcept {
@@ -284,7 +284,7 @@ private:
         entries += 1;
     }
 
-    /// A value begins at the current token; containers are left open, with one value read.
+    /// Reads the value at the current token; containers stay open after their first value.
     bool value() noexcept {
         for (;;) {
             const uint32_t start = position();
@@ -466,7 +466,7 @@ extern "C" hg_json_result hg_json_parse(
     const auto error =
         parser->stage1->stage1(text, byte_count, simdjson::stage1_mode::regular);
     if (error != simdjson::SUCCESS) {
-        // Stage 1 cannot tell a stray control character from a bad byte sequence at once.
+        // Stage 1 does not distinguish a stray control character from an invalid byte sequence.
         const uint32_t bad = first_bad_utf8(text, byte_count);
         result.status = bad == HG_JSON_NO_OFFSET ? status_of(error) : int(hg_json_error_utf8);
         result.offset = bad;
@@ -512,11 +512,10 @@ extern "C" size_t hg_json_unescape(const uint8_t *bytes, size_t byte_count, uint
 
 namespace {
 
-/// The exponent of a JSON number that is not 0, written as 0.d... times a power of ten, d not 0.
+/// The decimal exponent of a nonzero JSON number written as 0.d... times a power of ten, d not 0.
 ///
-/// What an `e` says is only a part of it: so many digits may stand before or behind the point that
-/// its sign says nothing. It is counted as far as 10^12 of either sign, to which no digits of a text
-/// add up.
+/// The number after `e` is only part of it: with many digits before or after the point, its sign
+/// does not decide. It is limited to 10^12 of either sign, which no number of digits can offset.
 int64_t decimal_exponent(const char *next, const char *end) noexcept {
     int64_t exponent = 0;
     bool has_begun = false;
@@ -545,7 +544,7 @@ extern "C" double hg_json_double(const uint8_t *bytes, size_t byte_count) {
     double value = 0;
     const auto result = std::from_chars(first, first + byte_count, value);
     if (result.ec != std::errc::result_out_of_range) return value;
-    // from_chars leaves the value alone.
+    // from_chars does not change the value in this case.
     const bool is_negative = byte_count > 0 && first[0] == '-';
     const bool is_large = decimal_exponent(first, first + byte_count) > 0;
     const double magnitude = is_large ? std::numeric_limits<double>::infinity() : 0;
@@ -564,7 +563,7 @@ struct Shape {
     }
     uint32_t hash() const noexcept { return static_cast<uint32_t>(word); }
     size_t count() const noexcept { return word >> 32 & 0xFFFFFF; }
-    /// The index behind a value that stands at `index`.
+    /// The index after the value at `index`.
     size_t next(size_t index) const noexcept {
         return is_string() ? index + 1 : static_cast<uint32_t>(word);
     }

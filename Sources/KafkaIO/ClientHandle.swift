@@ -16,7 +16,7 @@ import CRdkafka
     private let wakeup: Int32
     private let security: ConnectionTrouble.Security
     private let tokenFile: TokenFile?
-    /// What OpenSSL had against the last certificate that it did not accept.
+    /// OpenSSL's error number for the last certificate that it rejected.
     private var certificateError: Int?
     private var isAlive = true
     /// Calls from other threads, which the instance must outlive.
@@ -34,7 +34,7 @@ import CRdkafka
     ) throws(KafkaError) {
         security = configuration.security
         tokenFile = configuration.tokenFile
-        // A trial connects to nothing.
+        // Without a wakeup, this is a trial that connects to nothing.
         if wakeup != nil { configuration.noteWorkingAddresses() }
         let raw = unsafe try configuration.makeClient(type)
         unsafe self.raw = raw

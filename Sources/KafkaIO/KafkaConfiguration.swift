@@ -28,7 +28,7 @@ import CRdkafka
     private var hasInterceptor = false
     /// Where the client's tokens come from, if they come from a file.
     let tokenFile: TokenFile?
-    /// What was set, in order, with secrets masked.
+    /// The properties that were set, in order, with secrets masked.
     private let settings: [(name: String, value: String)]
 
     /// - Throws: `KafkaError` with code `invalidConfiguration` that names every problem.

@@ -6,7 +6,7 @@ package struct OutcomeFilter: Hashable, Sendable {
     package var kinds: Set<OutcomeKind> = []
     package var reasons: Set<String> = []
     package var tokenActions: Set<TokenAction> = []
-    /// Of the app, without the push type's suffix.
+    /// Bundle IDs, without topic suffixes.
     package var bundleIDs: Set<String> = []
     /// Complete values of `apns-topic`.
     package var apnsTopics: Set<String> = []

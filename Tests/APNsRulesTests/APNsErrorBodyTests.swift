@@ -20,7 +20,7 @@ import Vocabulary
     ]
 
     @Test(arguments: readable)
-    func `an object is read in any order, with extra members`(body: String, reason: String?) {
+    func `members in any order and unknown members are accepted`(body: String, reason: String?) {
         #expect(APNsErrorBody(parsing: body.utf8).reason?.text == reason)
     }
 
@@ -28,11 +28,11 @@ import Vocabulary
         // From 2009 to tomorrow, in milliseconds.
         ("1230768000000", 1_230_768_000_000), ("1454402113000", 1_454_402_113_000),
         ("\(now.milliseconds)", now.milliseconds),
-        // No token is inactive from tomorrow on.
+        // A time later than tomorrow is not plausible.
         ("\(now.milliseconds + 1)", now.milliseconds),
         ("\(now.milliseconds + day)", now.milliseconds),
     ])
-    func `a plausible time is used, and the present for a time in the future`(
+    func `a plausible time is used, and a future time counts as now`(
         text: String,
         milliseconds: Int64
     ) {
@@ -54,7 +54,7 @@ import Vocabulary
     }
 
     @Test(arguments: ["{}", #"{"timestamp":null}"#, #"{"timestamp":5,"timestamp":null}"#, "[]"])
-    func `no time is none, too`(body: String) {
+    func `null counts as no time`(body: String) {
         #expect(APNsErrorBody(parsing: body.utf8).inactiveSince(now: Self.now) == .untold)
     }
 
@@ -66,17 +66,17 @@ import Vocabulary
         #"{"reason":"\q"}"#, "{\"reason\":\"a\u{1}b\"}", #"{"reason":nope}"#, #"{"a":[[[[}"#, "{",
         "{\"",
     ])
-    func `anything else is ignored`(body: String) {
+    func `any other body is ignored`(body: String) {
         #expect(APNsErrorBody(parsing: body.utf8) == APNsErrorBody(parsing: []))
     }
 
-    @Test func `bytes that are no UTF-8 say nothing`() {
+    @Test func `a body that is not UTF-8 is ignored`() {
         let body = Array(#"{"reason":""#.utf8) + [0xFF, 0xFE] + Array(#""}"#.utf8)
         #expect(APNsErrorBody(parsing: body) == APNsErrorBody(parsing: []))
     }
 
     @Test(arguments: [0, 1])
-    func `a body is read up to the limit and not past it`(excess: Int) {
+    func `a body is read up to the size limit`(excess: Int) {
         let body = #"{"reason":"BadTopic"}"#
         let padding = APNsErrorBody.maxByteCount - body.utf8.count + excess
         let parsed = APNsErrorBody(parsing: (body + String(repeating: " ", count: padding)).utf8)
@@ -89,7 +89,7 @@ import Vocabulary
     }
 
     @Test(arguments: UInt64(1)...8)
-    func `mutated bodies neither trap nor invent a reason's bytes`(seed: UInt64) {
+    func `mutated bodies never trap and never yield bytes that were not in the body`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let corpus = Self.readable.map { Array($0.0.utf8) }
         for _ in 0..<4000 {

@@ -17,7 +17,7 @@ import Vocabulary
         (.controls, "com.example.app.push-type.controls"),
     ]
 
-    @Test func `the table names every push type`() {
+    @Test func `the table has every push type`() {
         #expect(Set(Self.topics.map(\.0)) == Set(PushType.allCases))
     }
 
@@ -36,14 +36,14 @@ import Vocabulary
         #expect(APNsTopicRule.bundleID(in: APNsTopic(".voip"), for: .voip) == nil)
     }
 
-    @Test func `a bundle ID that ends like a suffix is kept when the push type has none`() {
+    @Test func `a bundle ID that ends like a suffix is unchanged if the push type has no suffix`() {
         let topic = APNsTopic("com.example.voip")
         #expect(APNsTopicRule.bundleID(in: topic, for: .alert) == "com.example.voip")
         #expect(APNsTopicRule.bundleID(in: topic) == "com.example")
     }
 
     @Test(arguments: PushType.allCases)
-    func `the payload limit is 5120 bytes for voip and 4096 for the rest`(type: PushType) {
+    func `the payload limit is 5120 bytes for voip and 4096 for other types`(type: PushType) {
         #expect(PayloadLimit.byteCount(for: type) == (type == .voip ? 5120 : 4096))
     }
 }

@@ -50,14 +50,14 @@ import Vocabulary
         )
     }
 
-    @Test func `expiration and priority are the event's`() throws {
+    @Test func `expiration and priority come from the event`() throws {
         let lines = try lines(1_790_000_000, .powerAware, providerToken: nil)
         #expect(lines.contains("apns-expiration 1790000000 nameIndexedOnce"))
         #expect(lines.contains("apns-priority 5 indexed"))
         #expect(!lines.contains { $0.hasPrefix("authorization") })
     }
 
-    @Test func `the default request ID depends on event and channel, and on nothing else`() throws {
+    @Test func `the default request ID depends only on event and channel`() throws {
         let channels = try ["aGk=", "aGK=", "aGkK"].map { try #require(ChannelID($0)) }
         let token = try #require(DeviceToken("a0"))
         let ids =

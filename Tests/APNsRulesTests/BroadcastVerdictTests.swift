@@ -17,7 +17,7 @@ import Vocabulary
         }
     }
 
-    /// Written down a second time from Apple's page about broadcasts.
+    /// Copied independently from Apple's page about broadcasts.
     static let documented: [Case] = [
         Case(400, "FeatureNotEnabled", .rejected, .event),
         Case(400, "MissingChannelId", .rejected, .event),
@@ -59,14 +59,14 @@ import Vocabulary
         Case(400, nil, .retryHere, .server),
         Case(502, nil, .retryHere, .server),
         Case(301, nil, .retryElsewhere, .connection),
-        // What only devices know has no say here.
+        // Reasons about devices do not apply here.
         Case(400, "BadDeviceToken", .rejected, .event),
         Case(410, "Unregistered", .rejected, .event),
         Case(410, nil, .retryHere, .server),
     ]
 
     @Test(arguments: documented + others)
-    func `a broadcast has a table of its own`(_ example: Case) {
+    func `a broadcast is judged by its own table`(_ example: Case) {
         let verdict = Verdict.classify(
             status: example.status,
             reason: example.text.map(Reason.init(apnsText:)),
@@ -86,7 +86,7 @@ import Vocabulary
     }
 
     @Test(arguments: 0...999)
-    func `no answer to a broadcast is about a device token`(status: Int) {
+    func `no answer to a broadcast changes a device token`(status: Int) {
         for reason in [nil, Reason.unknownAPNs("?")] + APNsReason.allCases.map(Reason.apns) {
             let verdict = Verdict.classify(status: status, reason: reason, kind: .broadcast)
             #expect(verdict.tokenAction == .keep)

@@ -5,8 +5,8 @@ import Vocabulary
 @Suite struct ClockSkewTests {
     private static let start = Instant(nanoseconds: 0)
 
-    /// The offset in milliseconds after one answer that took `elapsed`, dated `date` by APNs and
-    /// seen at `now` by us; both in milliseconds of the epoch.
+    /// The offset in milliseconds after an answer that took `elapsed`, dated `date` by APNs and
+    /// received at `now`; all in milliseconds.
     private func offset(_ date: Int64, at now: Int64, after elapsed: Duration) -> Duration? {
         let moment = Moment(
             instant: Self.start + elapsed,
@@ -17,11 +17,11 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        // Within the whole second and the round trip nothing is certain.
+        // A difference within the date's whole second and the round trip proves nothing.
         (100_000, 100_000, 0, 0), (100_000, 100_999, 0, 0), (100_000, 101_050, 51, 0),
-        // Ours is behind: at least so much.
+        // Our clock is behind by at least this much.
         (160_000, 100_000, 0, 60_000), (160_000, 100_000, 500, 60_000),
-        // Ours is ahead: the date may be almost a second and the round trip old.
+        // Our clock is ahead: the date may be almost a second plus the round trip old.
         (100_000, 160_000, 0, -59_001), (100_000, 160_000, 501, -58_500),
     ])
     func `only certain differences count`(
@@ -33,7 +33,7 @@ import Vocabulary
         #expect(offset(date, at: now, after: .milliseconds(elapsed)) == .milliseconds(expected))
     }
 
-    @Test func `a change is reported once, and one look a minute is enough`() {
+    @Test func `a change is reported once, and one check a minute suffices`() {
         var skew = ClockSkew()
         func look(_ seconds: Int64, offset: Int64) -> Bool {
             let now = Moment(
@@ -65,7 +65,7 @@ import Vocabulary
             ("yesterday", nil), (nil, nil),
         ] as [(String?, String?)]
     )
-    func `the clock is named where the answer's date shows that it is off`(
+    func `a wrong clock is named if the answer's date proves it`(
         date: String?,
         trouble: String?
     ) {

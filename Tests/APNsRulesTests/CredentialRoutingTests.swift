@@ -30,7 +30,10 @@ import Vocabulary
         ("com.example.games.", "wide"), ("com.example.games", "wide"), ("com.example.", "all"),
         ("org.example", "all"), ("com.example.mail", "mail"),
     ])
-    func `exact beats wildcard, and the longest wildcard wins`(bundleID: String, name: String)
+    func `an exact bundle ID wins over a wildcard, and the longest wildcard wins`(
+        bundleID: String,
+        name: String
+    )
         throws
     {
         let routing = try CredentialRouting(Self.scopes)
@@ -52,7 +55,7 @@ import Vocabulary
         ("com.example.mail", APNsEnvironment.production as APNsEnvironment?, "mail", .production),
         ("com.example.other", nil as APNsEnvironment?, "wide", .production),
     ])
-    func `the event's environment counts, else the credential's default`(
+    func `the event's environment wins over the credential's default`(
         bundleID: String,
         asked: APNsEnvironment?,
         name: String,
@@ -72,10 +75,10 @@ import Vocabulary
         // The bundle ID itself ends like a suffix.
         ("com.example.voip", .alert, "chess"),
         ("com.example.games.chess", .mdm, "chess"),
-        // The type lacks its suffix: whose credential it is can still be told.
+        // The suffix is missing, but the credential is still known.
         ("com.example.games.chess", .voip, "chess"),
     ])
-    func `a topic is routed by the bundle ID in it`(
+    func `a topic is routed by its bundle ID`(
         topic: String,
         type: PushType,
         name: String
@@ -87,7 +90,7 @@ import Vocabulary
         #expect(Self.scopes[route.credential].name == name)
     }
 
-    @Test func `what nobody covers has no route`() throws {
+    @Test func `a bundle ID without a credential has no route`() throws {
         let routing = try CredentialRouting(Array(Self.scopes[2...]))
         #expect(
             routing.route(for: .bundleID("com.example"), pushType: .alert, environment: nil) == nil
@@ -102,7 +105,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a wildcard serves where the exact credential does not`() throws {
+    @Test func `a wildcard applies where the exact credential does not`() throws {
         let routing = try CredentialRouting([Self.scopes[1], Self.scopes[4]])
         let route = routing.route(
             for: .bundleID("com.example.mail"),

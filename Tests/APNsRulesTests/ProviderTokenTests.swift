@@ -9,10 +9,10 @@ import Vocabulary
         identity = try #require(ProviderTokenIdentity(keyID: "ABC123DEFG", teamID: "DEF123GHIJ"))
     }
 
-    /// The start of some slot of that key.
+    /// The start of one slot of that key.
     private static let slotStart: Int64 = 1_437_178_676
 
-    /// `wall` is what the wall clock shows, in seconds of the slot; `elapsed` what the other one does.
+    /// `wall` is the wall clock in seconds of the slot, `elapsed` the monotonic clock.
     private func moment(wall: Int64, elapsed: Int64? = nil) -> Moment {
         Moment(
             instant: Instant(nanoseconds: 7) + .seconds(elapsed ?? wall),
@@ -20,7 +20,7 @@ import Vocabulary
         )
     }
 
-    /// By how many slots the token is ahead of the first one.
+    /// How many slots the token is ahead of the first one.
     private func slot(_ schedule: inout ProviderTokenSchedule, _ now: Moment) -> Int64 {
         let seconds = schedule.issueTime(now: now).seconds - Self.slotStart
         return seconds.isMultiple(of: 1800) ? seconds / 1800 : .min
@@ -29,7 +29,7 @@ import Vocabulary
     @Test(arguments: [
         (899, -1), (900, 0), (1799, 0), (1800, 0), (2699, 0), (2700, 1), (4500, 2), (-900, -1),
     ])
-    func `a slot's token is sent with from 15 minutes after its start to 45`(
+    func `a slot's token is used from 15 to 45 minutes after the slot starts`(
         seconds: Int64,
         expected: Int64
     ) {
@@ -38,7 +38,7 @@ import Vocabulary
         #expect(
             fresh.age(now: moment(wall: seconds).timestamp) == .seconds(seconds - expected * 1800)
         )
-        // Who has sent for long comes to the same.
+        // A process that has run for long gets the same result.
         var old = ProviderTokenSchedule(identity)
         _ = slot(&old, moment(wall: seconds - 86_400))
         #expect(slot(&old, moment(wall: seconds)) == expected)
@@ -56,9 +56,10 @@ import Vocabulary
         #expect(starts.contains { $0 < 300 } && starts.contains { $0 > 1500 })
     }
 
-    /// The token of slot 0 is used since second 900; nobody may take the next one before 2100.
+    /// The token of slot 0 is in use since second 900; the next one may not start before second
+    /// 2100.
     @Test(arguments: [(901, 0), (2099, 0), (2100, 1), (2699, 1), (2700, 1)])
-    func `a token called expired gives way to the next, 20 minutes after its turn came`(
+    func `an expired token is replaced 20 minutes after it came into use`(
         seconds: Int64,
         expected: Int64
     ) {
@@ -71,7 +72,7 @@ import Vocabulary
         }
     }
 
-    @Test func `answers about an older token change nothing`() {
+    @Test func `answers about an older token are ignored`() {
         var schedule = ProviderTokenSchedule(identity)
         let sent = moment(wall: 1000)
         _ = schedule.issueTime(now: sent)
@@ -81,13 +82,13 @@ import Vocabulary
         }
     }
 
-    @Test func `a clock that is behind is kept ahead of, one slot in 20 minutes at most`() {
+    @Test func `if the clock is behind, the token moves ahead by at most one slot in 20 minutes`() {
         var schedule = ProviderTokenSchedule(identity)
         var changes: [Int64] = []
         var last: Int64 = 0
         for seconds: Int64 in 900..<14_400 {
             let now = moment(wall: seconds)
-            // A bad peer: all have expired.
+            // A faulty peer calls every token expired.
             schedule.expired(sentAt: now.instant, now: now)
             let slot = slot(&schedule, now)
             if slot != last { changes.append(seconds) }
@@ -98,14 +99,14 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        // Forward by an hour, in the first 20 minutes after a change and later.
+        // Forward by an hour, within 20 minutes of a change and later.
         (2701, 6301, 1), (3899, 7499, 1), (3900, 7500, 3),
         // Back by an hour.
         (3899, 299, 1), (3900, 300, -1),
-        // Back a little: the token is older than 15 minutes all the same.
+        // Back a little: the token is still older than 15 minutes.
         (3900, 2600, 1), (3900, 1801, 1), (3900, 1799, 0),
     ])
-    func `after a jump of the wall clock the token is right again, 20 minutes after its change`(
+    func `after a jump of the wall clock the token is right 20 minutes after its last change`(
         elapsed: Int64,
         wall: Int64,
         expected: Int64
@@ -116,14 +117,14 @@ import Vocabulary
         #expect(slot(&schedule, moment(wall: wall, elapsed: elapsed)) == expected)
     }
 
-    @Test func `a clock that is set right after the start heals at once`() {
+    @Test func `a clock corrected right after the start takes effect at once`() {
         var schedule = ProviderTokenSchedule(identity)
         _ = schedule.issueTime(now: moment(wall: -1_000_000, elapsed: 0))
         #expect(slot(&schedule, moment(wall: 1000, elapsed: 3)) == 0)
     }
 
     @Test(arguments: 0..<40)
-    func `whatever the wall clock does, changes are 20 minutes apart`(seed: UInt64) {
+    func `changes are 20 minutes apart, whatever the wall clock does`(seed: UInt64) {
         var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
         func dice(_ sides: UInt64) -> Int64 {
             random ^= random << 13
@@ -137,7 +138,7 @@ import Vocabulary
         for minute: Int64 in 1...600 {
             let wall = (minute + dice(400) - 200) * 60
             let now = moment(wall: wall, elapsed: minute * 60)
-            // A share of the answers calls the token expired.
+            // Some of the answers call the token expired.
             if dice(4) == 0 { schedule.expired(sentAt: now.instant, now: now) }
             let issuedAt = schedule.issueTime(now: now)
             if issuedAt != last { changedAt.append(minute) }
@@ -170,7 +171,7 @@ import Vocabulary
         )
     }
 
-    @Test func `the signature follows behind a full stop`() {
+    @Test func `the signature follows a full stop`() {
         let token = ProviderTokenText.token(
             signingInput: Array("h.c".utf8),
             signature: [UInt8](repeating: 0xFF, count: 64)
@@ -185,7 +186,7 @@ import Vocabulary
         ("ABC123DEF", "DEF123GHIJ"), ("ABC123DEFGH", "DEF123GHIJ"), ("ABC123DEFG", "DEF123GHI\""),
         ("ABC 123DEF", "DEF123GHIJ"), ("", ""),
     ])
-    func `identifiers are ten letters or digits`(keyID: String, teamID: String) {
+    func `key ID and team ID are ten letters or digits`(keyID: String, teamID: String) {
         #expect(ProviderTokenIdentity(keyID: keyID, teamID: teamID) == nil)
     }
 }

@@ -13,7 +13,7 @@ import Glibc
     }
 
     @Test(arguments: RequestKind.allCases)
-    func `no reason has two rows, and each row has sentences`(kind: RequestKind) {
+    func `each reason has at most one row, with all texts`(kind: RequestKind) {
         let rows = ReasonTable.rows(of: kind)
         #expect(Set(rows.compactMap(\.reason)).count == rows.compactMap(\.reason).count)
         for row in rows {
@@ -39,18 +39,18 @@ import Glibc
         #expect(ReasonTable.rows(matching: text, kind: .broadcast).count == count)
     }
 
-    @Test func `nothing that is said of a broadcast leads to a retry topic`() {
+    @Test func `no text about a broadcast mentions a retry topic`() {
         let kinds = Set(ReasonTable.broadcastRows.map(\.verdict.disposition))
         #expect(kinds.contains(.retryHere) && kinds.contains(.parkCredential))
         for kind in kinds {
             #expect(!kind.broadcastMeaning.contains("retry topic"))
-            // A disposition that is not final is not carried out for a request about channels.
+            // The service only applies final dispositions to requests about channels.
             #expect((kind.outcome == nil) == kind.isOtherForBroadcasts)
         }
     }
 
     @Test(arguments: RequestKind.allCases, 200...599)
-    func `an answer without a reason ends no event and does nothing to a token`(
+    func `an answer without a reason ends no event and changes no token`(
         kind: RequestKind,
         status: Int
     ) {

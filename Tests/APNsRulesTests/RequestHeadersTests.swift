@@ -82,7 +82,7 @@ import Vocabulary
     }
 
     @Test(arguments: [nil] + Priority.allCases, [nil] + Priority.allCases)
-    func `in a series each request has its own priority, or none`(
+    func `each request of a series has its own priority, or none`(
         first: Priority?,
         second: Priority?
     ) throws {
@@ -97,8 +97,8 @@ import Vocabulary
         }
     }
 
-    /// As SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113, 6.5.2), of which APNs' is 8000.
-    @Test func `the longest token fits into the longest request, with little room to spare`() throws
+    /// Counted like SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113, 6.5.2), which is 8000 at APNs.
+    @Test func `the longest token fits into the longest request with little room to spare`() throws
     {
         let longest = RequestHeaders(
             authority: String(repeating: "h", count: 253) + ":65535"
@@ -133,7 +133,7 @@ import Vocabulary
         #expect((7900...8000).contains(block.bytes.count + 32 * block.fields.count))
     }
 
-    @Test func `a block that is used again holds the last request only`() throws {
+    @Test func `a reused block only contains the last request`() throws {
         var block = HeaderBlock()
         var first = try event()
         first.collapseID = CollapseID("gone")

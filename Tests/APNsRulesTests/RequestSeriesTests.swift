@@ -7,7 +7,7 @@ import Vocabulary
     private static let topics = ["com.example.app", "com.example.other"]
     private static let providerTokens: [[UInt8]?] = [Array("x.y.z".utf8), Array("u.v.w".utf8), nil]
 
-    /// A notification or, now and then, a broadcast, of few different kinds.
+    /// A notification or, occasionally, a broadcast, of a few kinds.
     private func event(_ random: inout SeededGenerator) throws -> Event {
         let apnsID = APNsID(randomBits: random.next(), random.next())
         let expiration: Int64? = Bool.random(using: &random) ? 1_700_000_000 : nil
@@ -37,7 +37,7 @@ import Vocabulary
         return event
     }
 
-    @Test func `a request's headers do not depend on the request before it`() throws {
+    @Test func `a request's headers do not depend on the previous request`() throws {
         let endpoints = ["api.push.apple.com", "api.sandbox.push.apple.com"]
             .map(RequestHeaders.init(authority:))
         var headers = endpoints[0]

@@ -12,11 +12,11 @@ import Vocabulary
         ("Sun, 06 Nov 1994 08:48:00 GMT", 0), ("Mon, 07 Nov 1994 08:48:59 GMT", 86399),
         ("Thu, 29 Feb 2024 00:00:00 GMT", 86400), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
     ])
-    func `seconds and dates are delays of a day at most`(value: String, seconds: Int) {
+    func `seconds and dates become delays of at most a day`(value: String, seconds: Int) {
         #expect(RetryAfter.delay(value, now: now) == .seconds(seconds))
     }
 
-    /// `date -u -d '2024-02-29' +%s`, and the days around.
+    /// `date -u -d '2024-02-29' +%s`, and the days around it.
     @Test(arguments: [
         ("Wed, 28 Feb 2024 23:59:59 GMT", Int64(1_709_164_799)),
         ("Thu, 29 Feb 2024 00:00:00 GMT", 1_709_164_800),

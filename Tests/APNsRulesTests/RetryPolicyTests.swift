@@ -15,11 +15,11 @@ import Vocabulary
             #expect(delay >= .zero && delay <= .milliseconds(milliseconds))
             longest = max(longest, delay)
         }
-        // Full jitter reaches into the upper tenth of the range.
+        // Full jitter reaches the upper tenth of the range.
         #expect(longest >= .milliseconds(milliseconds) * 9 / 10)
     }
 
-    @Test func `there is no attempt after the last`() {
+    @Test func `there is no attempt after the last one`() {
         let policy = RetryPolicy(attempts: 2)
         var random = SeededGenerator(seed: 1)
         #expect(policy.delay(beforeAttempt: 2, using: &random) != nil)
@@ -27,7 +27,7 @@ import Vocabulary
         #expect(policy.delay(beforeAttempt: 3, retryAfter: .seconds(1), using: &random) == nil)
     }
 
-    @Test func `Retry-After is the least, and jitter comes on top`() throws {
+    @Test func `Retry-After is the minimum, and jitter is added`() throws {
         let policy = RetryPolicy()
         for seed in UInt64(0)..<100 {
             var random = SeededGenerator(seed: seed)
@@ -47,7 +47,7 @@ import Vocabulary
     @Test(arguments: [
         (refusals: 1, milliseconds: 0), (2, 200), (3, 400), (4, 800), (7, 5000), (255, 5000),
     ])
-    func `a refusal waits half the ceiling at least, and the first one not at all`(
+    func `a refusal waits at least half the ceiling, except the first one`(
         refusals: Int,
         milliseconds: Int
     ) {
@@ -59,7 +59,7 @@ import Vocabulary
         #expect((delays.max() ?? .zero) >= ceiling * 9 / 10)
     }
 
-    @Test func `impossible policies and attempts are programmers' errors`() async {
+    @Test func `invalid policies and attempts trap`() async {
         await #expect(processExitsWith: .failure) { _ = RetryPolicy(attempts: 0) }
         await #expect(processExitsWith: .failure) { _ = RetryPolicy(baseDelay: .zero) }
         await #expect(processExitsWith: .failure) {

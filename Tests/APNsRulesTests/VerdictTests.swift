@@ -11,7 +11,7 @@ import Vocabulary
         var token = TokenAction.keep
     }
 
-    /// The 32 documented reasons, written down a second time from Apple's page.
+    /// The 32 documented reasons, copied independently from Apple's page.
     static let documented: [Case] = [
         Case(status: 400, text: "BadCollapseId", disposition: .rejected, fault: .event),
         Case(
@@ -116,7 +116,7 @@ import Vocabulary
             disposition: .parkCredential,
             fault: .credential
         ),
-        // No reason: HTML, or no body at all.
+        // No reason: HTML, or no body.
         Case(status: 400, disposition: .retryHere, fault: .server),
         Case(status: 403, disposition: .retryHere, fault: .server),
         Case(status: 404, disposition: .retryHere, fault: .server),
@@ -131,7 +131,7 @@ import Vocabulary
         Case(status: 500, disposition: .retryHere, fault: .server),
         Case(status: 502, disposition: .retryHere, fault: .server),
         Case(status: 599, disposition: .retryHere, fault: .server),
-        // A reason of the future acts by its status.
+        // An unknown reason: the status decides.
         Case(status: 400, text: "BadMood", disposition: .rejected, fault: .event),
         Case(status: 403, text: "BadMood", disposition: .parkCredential, fault: .credential),
         Case(
@@ -143,13 +143,13 @@ import Vocabulary
         ),
         Case(status: 429, text: "BadMood", disposition: .retryHere, fault: .token),
         Case(status: 503, text: "BadMood", disposition: .retryHere, fault: .server),
-        // A reason with a foreign status has no say: above all no token is removed.
+        // A reason with a status that is not its own is ignored; above all, no token is removed.
         Case(status: 400, text: "Unregistered", disposition: .rejected, fault: .event),
         Case(status: 400, text: "ExpiredToken", disposition: .rejected, fault: .event),
         Case(status: 403, text: "Unregistered", disposition: .parkCredential, fault: .credential),
         Case(status: 503, text: "Unregistered", disposition: .retryHere, fault: .server),
         Case(status: 500, text: "BadDeviceToken", disposition: .retryHere, fault: .server),
-        // Not HTTP as APNs speaks it.
+        // Not valid HTTP statuses of APNs.
         Case(status: 0, disposition: .retryElsewhere, fault: .connection),
         Case(status: 103, disposition: .retryElsewhere, fault: .connection),
         Case(status: 301, disposition: .retryElsewhere, fault: .connection),
@@ -167,14 +167,14 @@ import Vocabulary
         #expect(verdict == Verdict(example.disposition, example.fault, token: example.token))
     }
 
-    @Test func `every reason APNs documents is judged above`() {
+    @Test func `every documented reason has a case above`() {
         let texts = ReasonTable.rows.compactMap(\.reason?.rawValue)
         #expect(Set(Self.documented.compactMap(\.text)) == Set(texts))
         #expect(Self.documented.count == 32)
     }
 
     @Test(arguments: 0...999)
-    func `only 410 with a reason removes a token, only 200 to 299 delivers`(status: Int) {
+    func `only 410 with a reason removes a token, and only 200 to 299 delivers`(status: Int) {
         for reason in [nil, Reason.unknownAPNs("?")] + APNsReason.allCases.map(Reason.apns) {
             let verdict = Verdict.classify(status: status, reason: reason)
             let isDead = status == 410 && reason != nil
@@ -188,7 +188,7 @@ import Vocabulary
         "BadDeviceToken", "DeviceTokenNotForTopic", "Forbidden", "ExpiredToken", "Unregistered",
         "PayloadTooLarge",
     ])
-    func `what Apple forbids to retry is final`(text: String) throws {
+    func `a reason that Apple forbids to retry is final`(text: String) throws {
         let row = try #require(ReasonTable.rows(matching: text).first)
         #expect(row.verdict.disposition.outcome != nil)
     }
@@ -205,7 +205,7 @@ import Vocabulary
         ("BadDeviceToken", Verdict(.retryElsewhere, .connection)),
         ("NeverSeen", Verdict(.retryElsewhere, .connection)),
     ])
-    func `GOAWAY parks a credential, has its token replaced or ends one connection`(
+    func `GOAWAY parks the credential, replaces its token or ends one connection`(
         text: String,
         expected: Verdict
     ) {

@@ -23,7 +23,8 @@ import Vocabulary
         #expect(response.body.isEmpty)
     }
 
-    @Test func `a missing apns-id is made in upper case, and the sandbox adds a unique ID`() throws
+    @Test func `a missing apns-id is generated in upper case, and the sandbox adds a unique ID`()
+        throws
     {
         let simulator = try simulator()
         let client = try TestClient(port: simulator.sandboxPort, of: simulator)
@@ -36,7 +37,7 @@ import Vocabulary
         #expect(APNsID(try #require(first.text(of: "apns-unique-id"))) != nil)
     }
 
-    @Test func `an error has its reason as JSON, with milliseconds for 410`() throws {
+    @Test func `an error has its reason as JSON, and 410 its time in milliseconds`() throws {
         let simulator = try simulator(
             #"{"default":{"is":"unregistered","since":1700000000123}}"#
         )
@@ -66,7 +67,7 @@ import Vocabulary
         #expect(client.connection.maxConcurrentStreams == 1000)
     }
 
-    @Test func `a client certificate is allowed a thousand streams at once`() throws {
+    @Test func `a client certificate allows a thousand streams at once`() throws {
         let simulator = try simulator()
         let identity = EphemeralAuthority()
             .providerIdentity(bundleID: "com.example.app", topics: [])
@@ -75,7 +76,7 @@ import Vocabulary
             of: simulator,
             identity: identity
         )
-        // Both SETTINGS may arrive at once.
+        // Both SETTINGS may arrive together.
         try client.waitFor { event in
             event == .streamLimitChanged(1000) || event == .opened(maxConcurrentStreams: 1000)
         }
@@ -85,7 +86,7 @@ import Vocabulary
         #expect(APNsErrorBody(parsing: response.body).reason == .apns(.topicDisallowed))
     }
 
-    @Test func `each fault arrives as what it is called`() throws {
+    @Test func `each fault has the effect of its name`() throws {
         let simulator = try simulator(
             #"{"default":{"is":"flaky","steps":["503 html","500","reset","refused","ok"]}}"#
         )
@@ -114,7 +115,7 @@ import Vocabulary
         #expect(try client.exchange(fields).status == 200)
     }
 
-    @Test func `GOAWAY leaves the request out and says why`() throws {
+    @Test func `GOAWAY excludes its request and gives the reason`() throws {
         let simulator = try simulator(#"{"default":"goaway Shutdown"}"#)
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         let tag = try client.send(Fixture.headers(try simulator.authorization()))
@@ -128,7 +129,7 @@ import Vocabulary
     }
 
     @Test(arguments: 0..<6)
-    func `GOAWAY never leaves out what was accepted`(place: Int) throws {
+    func `GOAWAY never excludes an accepted request`(place: Int) throws {
         let simulator = try simulator(#"{"rules":[{"token":"bb","is":"goaway"}]}"#)
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         let authorization = try simulator.authorization()
@@ -156,7 +157,7 @@ import Vocabulary
         #expect(try client.failure(of: tag) == .connectionClosed)
     }
 
-    @Test func `a delayed token holds no other token up, and silence is silent`() throws {
+    @Test func `a delayed token delays no other token, and a silent one gets no answer`() throws {
         let simulator = try simulator(
             #"""
             {"rules":[{"token":"aa","is":"alive","delay_ms":50},
@@ -180,14 +181,14 @@ import Vocabulary
         #expect(!order.contains(silent))
     }
 
-    @Test func `what happened is counted, duplicates of accepted IDs among it`() throws {
+    @Test func `requests are counted, including duplicates of accepted IDs`() throws {
         let simulator = try simulator(
             #"{"rules":[{"token":"bb","is":"flaky","steps":["500","ServiceUnavailable"]}]}"#
         )
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         let authorization = try simulator.authorization()
         let retried = Fixture.headers(authorization, changing: [(":path", "/3/device/bb")])
-        // Not accepted twice, hence the third is no duplicate; the fourth is.
+        // The second was not accepted, so the third is not a duplicate; the fourth is.
         for status in [500, 503, 200, 200] {
             #expect(try client.exchange(retried).status == status)
         }
@@ -218,7 +219,7 @@ import Vocabulary
         #expect((1...1000).contains(simulator.statistics.maxOpenStreams))
     }
 
-    @Test func `a client that has left is not an open connection`() throws {
+    @Test func `the connection of a client that left is not open`() throws {
         let simulator = try simulator()
         let fields = Fixture.headers(try simulator.authorization())
         let first = try TestClient(port: simulator.productionPort, of: simulator)
@@ -227,7 +228,7 @@ import Vocabulary
         #expect(try second.exchange(fields).status == 200)
         #expect(simulator.statistics.openConnections == 2)
         first.connection.close()
-        // Each answer is a turn of the simulator's loop; one of the first sees the end.
+        // Each answer is one iteration of the simulator's loop; one of the first sees the close.
         for _ in 0..<1000 where simulator.statistics.openConnections == 2 {
             _ = try second.exchange(fields)
         }
@@ -235,7 +236,7 @@ import Vocabulary
         #expect(simulator.statistics.connections == 2)
     }
 
-    @Test func `a stopped simulator closes its connections, and may be stopped again`() throws {
+    @Test func `a stopped simulator closes its connections and can be stopped again`() throws {
         let simulator = try simulator()
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         try client.waitUntilOpen()
@@ -253,7 +254,7 @@ import Vocabulary
         #expect(simulator.productionPort != nil)
     }
 
-    @Test func `a given certificate and keys are used`() throws {
+    @Test func `the given certificate and keys are used`() throws {
         let authority = EphemeralAuthority()
         let fixture = Fixture()
         var configuration = SimulatorConfiguration()
@@ -267,7 +268,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the request log is one line of JSON per request`() throws {
+    @Test func `the request log has one line of JSON per request`() throws {
         var ends: [Int32] = [0, 0]
         #expect(unsafe pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -302,7 +303,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the timing log is one line of JSON per answer`() throws {
+    @Test func `the timing log has one line of JSON per answer`() throws {
         var ends: [Int32] = [0, 0]
         #expect(unsafe pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -322,13 +323,13 @@ import Vocabulary
         func headers(_ token: String) -> [(String, String)] {
             Fixture.headers(authorization, changing: [(":path", "/3/device/" + token)])
         }
-        // The first proves the token: then there is room for a stream that stays open.
+        // The first request proves the token, so that a stream can stay open.
         _ = try client.exchange(headers("cc"))
         _ = try client.send(headers("aa"))
         _ = try client.end(of: client.send(headers("bb")))
         _ = try client.exchange(headers("dd"))
         var text = ""
-        // The last line is written after the answer.
+        // The last line is written after its answer.
         while text.count(where: { $0 == "\n" }) < 2 {
             var buffer = [UInt8](repeating: 0, count: 4096)
             let count = unsafe read(ends[0], &buffer, buffer.count)

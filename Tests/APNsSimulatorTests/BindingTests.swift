@@ -2,7 +2,7 @@ import APNsSimulator
 import Testing
 import Vocabulary
 
-/// What the first provider token binds a connection to, and how often tokens may change.
+/// What the first provider token ties a connection to, and how often tokens may change.
 @Suite struct BindingTests {
     private static func refusal(_ status: Int, _ reason: APNsReason) -> Answer {
         .refused(Refusal(status, reason))
@@ -30,7 +30,7 @@ import Vocabulary
         ).answer
     }
 
-    @Test func `related keys of topics share a connection, each for its own topics`() throws {
+    @Test func `related topic-specific keys share a connection, each for its own topics`() throws {
         let first = key("KEYAAAAAAA", bundleIDs: ["com.example.app"])
         let second = key("KEYBBBBBBB", bundleIDs: ["com.example.other"])
         let stranger = key("KEYCCCCCCC", bundleIDs: ["com.example.app"])
@@ -52,7 +52,9 @@ import Vocabulary
         )
     }
 
-    @Test func `a connection knows the topics that its team had when it was bound`() throws {
+    @Test func `a connection knows the topics that its team had when it was tied to the team`()
+        throws
+    {
         let fixture = Fixture()
         let few = #"{"teams":{"DEF123GHIJ":["com.example.app"]}}"#
         var judge = try RequestJudge(
@@ -112,8 +114,8 @@ import Vocabulary
         }
     }
 
-    /// Senders with one key whose clocks differ, and those who mint as they like.
-    @Test func `a key has a token for each slot, whatever the connection`() throws {
+    /// Senders with one key whose clocks differ, and senders that create tokens at any time.
+    @Test func `a key has one token per slot on all connections`() throws {
         let fixture = key("KEYAAAAAAA")
         var judge = try RequestJudge(keys: [fixture.registered()])
         let ages: [Int64] = [2400, 600, 2400, 600, 599, 601, 1801]
@@ -127,7 +129,7 @@ import Vocabulary
         )
     }
 
-    @Test func `connections that bind nothing take any key`() throws {
+    @Test func `connections that are tied to nothing accept any key`() throws {
         let first = key("KEYAAAAAAA")
         let second = key("KEYBBBBBBB", team: "TEAM567890")
         var strictness = Strictness()
@@ -153,7 +155,7 @@ import Vocabulary
         (#"{"max_future_s":60}"#, #"{"iss":"DEF123GHIJ","iat":1700000060}"#, true),
         (#"{"max_future_s":60}"#, #"{"iss":"DEF123GHIJ","iat":1700000061}"#, false),
     ])
-    func `tokens are read as strictly as wanted`(
+    func `tokens are checked as strictly as configured`(
         switches: String,
         claims: String,
         isRight: Bool

@@ -15,7 +15,7 @@ import Vocabulary
     private static let stored = #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#
     private static let unstored = #"{"message-storage-policy":0,"push-type":"liveactivity"}"#
 
-    /// An APNs with a channel that stores and one that does not.
+    /// An APNs with one channel that stores messages and one that does not.
     private struct World {
         var judge: RequestJudge
         let authorization: String
@@ -69,7 +69,7 @@ import Vocabulary
             return answer
         }
 
-        /// `STORED` and `UNSTORED` stand for the channels.
+        /// `STORED` and `UNSTORED` are replaced by the channels' IDs.
         private func resolve(_ value: String) -> String {
             switch value {
             case "STORED": channels[0]
@@ -107,7 +107,7 @@ import Vocabulary
     ]
 
     @Test(arguments: broadcasts)
-    func `a broadcast that is wrong in one respect gets its reason`(change: Change) throws {
+    func `a broadcast with one mistake gets its reason`(change: Change) throws {
         var world = try World(fixture)
         let right: [(String, String?)] = [
             ("apns-channel-id", "STORED"), ("apns-push-type", "liveactivity"),
@@ -159,7 +159,7 @@ import Vocabulary
         #expect((answer.status, answer.reason) == (status, reason))
     }
 
-    @Test func `a channel is read, listed and deleted, in its own environment`() throws {
+    @Test func `a channel can be read, listed and deleted in its own environment only`() throws {
         var world = try World(fixture)
         let path = "/1/apps/com.example.app/channels"
         let channel: [(String, String?)] = [("apns-channel-id", "STORED")]
@@ -175,11 +175,11 @@ import Vocabulary
         let deleted = try world.ask("DELETE", path, channel)
         #expect((deleted.status, deleted.content) == (204, []))
         #expect(try world.ask("GET", path, channel).reason == "ChannelNotRegistered")
-        // There is room for another one now.
+        // Now there is room for another one.
         #expect(try world.ask("POST", path, body: Self.stored).status == 201)
     }
 
-    @Test func `the newest broadcast is kept for eight hours where the policy says so`() throws {
+    @Test func `the newest broadcast is stored for eight hours if the policy allows it`() throws {
         var world = try World(fixture)
         for (channel, expiration) in [("STORED", "1800000000"), ("UNSTORED", "0")] {
             let fields: [(String, String?)] = [

@@ -5,7 +5,7 @@ import HTTP2Peer
 import Testing
 import Vocabulary
 
-/// What befalls whole connections, on the wire.
+/// Faults of whole connections, on the wire.
 @Suite struct ConnectionFaultTests {
     private func simulator(
         _ scenario: String,
@@ -17,7 +17,7 @@ import Vocabulary
         return try APNsSimulator(configuration).start()
     }
 
-    /// Begins another scenario, for the connections that are there as well.
+    /// Starts another scenario, also for existing connections.
     private func replaceScenario(of simulator: RunningSimulator, by text: String) async throws {
         let next = try ScenarioFile.parse(Array(text.utf8))
         guard case .done = await simulator.ask(.replaceScenario(next)) else {
@@ -48,7 +48,7 @@ import Vocabulary
 
     // MARK: Certificates
 
-    @Test func `a certificate of the other environment gets two GOAWAYs and the end`() throws {
+    @Test func `a certificate of the other environment gets two GOAWAYs and the close`() throws {
         let simulator = try simulator("{}")
         let client = try TestClient(
             port: simulator.productionPort,
@@ -74,7 +74,7 @@ import Vocabulary
         #expect(strict.statistics.requests == 0)
     }
 
-    /// The bytes of a PEM text's only certificate.
+    /// The bytes of the only certificate in a PEM text.
     private func der(_ pem: [UInt8]) throws -> [UInt8] {
         let lines = String(decoding: pem, as: UTF8.self).split(separator: "\n")
         let text = lines.filter { !$0.hasPrefix("-") }.joined()
@@ -92,14 +92,14 @@ import Vocabulary
         #expect(goAways(of: client).isEmpty)
     }
 
-    /// Environments, days it is good for, and the reason of its 403.
+    /// Environments, days of validity, and the reason of the 403.
     @Test(
         arguments: [
             ([.sandbox], 30, .badCertificateEnvironment), ([.production], -1, .badCertificate),
             ([.production], 30, nil), ([.production, .sandbox], 30, nil), ([], 30, nil),
         ] as [(Set<APNsEnvironment>, Int64, APNsReason?)]
     )
-    func `a bad certificate may be answered instead`(
+    func `a bad certificate can get an answer instead`(
         environments: Set<APNsEnvironment>,
         days: Int64,
         reason: APNsReason?
@@ -117,7 +117,7 @@ import Vocabulary
 
     // MARK: Limits
 
-    @Test func `errors shrink the stream limit, successes restore it`() throws {
+    @Test func `errors lower the stream limit, successes restore it`() throws {
         let simulator = try simulator(
             #"{"throttle":{"step":2},"rules":[{"prefix":"bad0","is":"badDeviceToken"}]}"#
         )
@@ -134,7 +134,7 @@ import Vocabulary
         #expect(limits == [500, 250, 500, 500])
     }
 
-    @Test func `too many errors end the connection, after their answers`() throws {
+    @Test func `too many errors end the connection after their answers`() throws {
         let simulator = try simulator(#"{"throttle":{"close_at":3}}"#)
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         let wrong = Fixture.headers(
@@ -147,7 +147,7 @@ import Vocabulary
         #expect(simulator.statistics.throttledConnections == 1)
     }
 
-    @Test func `a stream over the limit may end the connection`() throws {
+    @Test func `a stream over the limit can end the connection`() throws {
         let simulator = try simulator(
             #"""
             {"settings":{"proven_streams":2},"throttle":{"step":1},
@@ -157,7 +157,7 @@ import Vocabulary
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         let authorization = try simulator.authorization()
         #expect(try client.exchange(Fixture.headers(authorization)).status == 200)
-        // The first of them halves the limit while the second is on its way.
+        // The first error halves the limit while the second request is in flight.
         let wrong = Fixture.headers(authorization, changing: [("apns-priority", "7")])
         let first = try client.send(wrong)
         let second = try client.send(wrong)
@@ -179,7 +179,7 @@ import Vocabulary
         let simulator = try simulator("{}")
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         #expect(try client.exchange(Fixture.headers(try simulator.authorization())).status == 200)
-        // Not before the answer, which may take longer than that.
+        // Not before the answer, which may take longer than the idle time.
         try await replaceScenario(of: simulator, by: #"{"idle_timeout_ms":50}"#)
         try closing(of: client)
         let goAways = goAways(of: client)
@@ -187,22 +187,22 @@ import Vocabulary
         #expect(goAways.map(\.debugData) == [#"{"reason":"IdleTimeout"}"#])
     }
 
-    @Test func `a connection whose answer takes long is not idle`() async throws {
+    @Test func `a connection with a slow answer is not idle`() async throws {
         let simulator = try simulator(#"{"latency_ms":400}"#)
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         let request = try client.send(Fixture.headers(try simulator.authorization()))
-        // The first right token raises the limit at once: the request has come.
+        // The first valid token raises the limit at once, which shows that the request arrived.
         try client.waitFor { if case .streamLimitChanged = $0 { true } else { false } }
         try await replaceScenario(of: simulator, by: #"{"idle_timeout_ms":50}"#)
         #expect(try client.response(to: request).status == 200)
-        // It may be idle by now, but it was not before the answer.
+        // It may be idle by now, but was not before the answer.
         let beforeAnswer = client.events.prefix {
             if case .responseArrived = $0 { false } else { true }
         }
         #expect(!beforeAnswer.contains { if case .goAwayReceived = $0 { true } else { false } })
     }
 
-    @Test func `a window limits the streams`() throws {
+    @Test func `the configured window limits the streams`() throws {
         let simulator = try simulator(
             #"{"connections":[{"is":"limit streams","streams":1}]}"#
         )
@@ -212,7 +212,7 @@ import Vocabulary
         #expect(client.connection.maxConcurrentStreams == 1)
     }
 
-    @Test func `the first SETTINGS are what was asked for`() throws {
+    @Test func `the first SETTINGS are those configured`() throws {
         let simulator = try simulator(
             #"{"settings":{"unproven_streams":3,"proven_streams":7}}"#
         )
@@ -267,7 +267,7 @@ import Vocabulary
         stalled.connection.flush()
         #expect(try fine.exchange(fields).status == 200)
         #expect(simulator.statistics.requests == requests + 1)
-        // Its end is noticed all the same.
+        // Its close is still noticed.
         stalled.connection.close()
         for _ in 0..<1000 where simulator.statistics.openConnections == 2 {
             _ = try fine.exchange(fields)
@@ -275,7 +275,7 @@ import Vocabulary
         #expect(simulator.statistics.openConnections == 1)
     }
 
-    @Test func `a graceful GOAWAY answers the request it came with`() throws {
+    @Test func `a graceful GOAWAY answers the request that triggered it`() throws {
         let simulator = try simulator(#"{"default":"goaway graceful Shutdown"}"#)
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         #expect(try client.exchange(Fixture.headers(try simulator.authorization())).status == 200)
@@ -285,7 +285,7 @@ import Vocabulary
         #expect(goAways.map(\.debugData) == [#"{"reason":"Shutdown"}"#])
     }
 
-    @Test func `a storm meets every connection as it opens`() throws {
+    @Test func `a storm affects every new connection`() throws {
         let simulator = try simulator(#"{"connections":[{"is":"goaway nothing"}]}"#)
         for _ in 0..<3 {
             let client = try TestClient(port: simulator.productionPort, of: simulator)
@@ -297,7 +297,9 @@ import Vocabulary
 
     // MARK: The control endpoint's commands
 
-    @Test func `a fault by hand meets the connections of its environment`() async throws {
+    @Test func `a fault from the control endpoint affects the connections of its environment`()
+        async throws
+    {
         let simulator = try simulator("{}")
         let production = try TestClient(port: simulator.productionPort, of: simulator)
         let sandbox = try TestClient(port: simulator.sandboxPort, of: simulator)
@@ -314,7 +316,8 @@ import Vocabulary
         #expect(try production.exchange(fields).status == 200)
     }
 
-    @Test func `a scenario by hand holds for the connections that are there`() async throws {
+    @Test func `a scenario from the control endpoint applies to existing connections`() async throws
+    {
         let simulator = try simulator("{}")
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         let fields = Fixture.headers(try simulator.authorization())
@@ -322,7 +325,7 @@ import Vocabulary
         try await replaceScenario(of: simulator, by: #"{"default":"500 json"}"#)
         #expect(try client.exchange(fields).status == 500)
         guard case .notRemembered = await simulator.ask(.device("aa")) else {
-            Issue.record("devices are remembered unasked")
+            Issue.record("devices are remembered without configuration")
             return
         }
         simulator.stop()

@@ -29,7 +29,7 @@ import Vocabulary
             (-3601, .invalidProviderToken), (.max / 1000, .expiredProviderToken),
         ] as [(Int64, APNsReason?)]
     )
-    func `a provider token is good for an hour`(age: Int64, reason: APNsReason?) throws {
+    func `a provider token is valid for an hour`(age: Int64, reason: APNsReason?) throws {
         let fixture = Fixture()
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)
@@ -39,7 +39,7 @@ import Vocabulary
         #expect(connection.isProven == (reason == nil))
     }
 
-    @Test func `a token that was right expires on the connection it was right on`() throws {
+    @Test func `a token that was valid expires on its own connection`() throws {
         let fixture = Fixture()
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)
@@ -71,7 +71,9 @@ import Vocabulary
         (#"["ES256"]"#, #"{}"#, false),
         ("no JSON", "none", false),
     ])
-    func `a provider token is read strictly`(header: String, claims: String, isRight: Bool) throws {
+    func `a provider token is checked strictly`(header: String, claims: String, isRight: Bool)
+        throws
+    {
         let fixture = Fixture()
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)
@@ -86,7 +88,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a signature of another key, or a changed one, is invalid`() throws {
+    @Test func `a changed signature, or one of another key, is invalid`() throws {
         let fixture = Fixture()
         let stranger = Fixture()
         var judge = try RequestJudge(keys: [fixture.registered()])
@@ -148,7 +150,7 @@ import Vocabulary
         #expect(answer(&judge, tooSoon, &connection) == refusal)
         #expect(answer(&judge, first, &connection) == .accepted)
         #expect(answer(&judge, second, &connection) == .accepted)
-        // There and back again is what two minting processes look like.
+        // Alternating tokens are what two token-issuing processes look like.
         #expect(answer(&judge, first, &connection) == refusal)
         var lenient = Strictness()
         lenient.tokenUpdates = .off
@@ -156,7 +158,7 @@ import Vocabulary
         #expect(answer(&judge, first, &connection) == .accepted)
     }
 
-    @Test func `a key of some topics may push to no other`() throws {
+    @Test func `a topic-specific key cannot push to other topics`() throws {
         var fixture = Fixture()
         fixture.bundleIDs = ["com.example.app"]
         var judge = try RequestJudge(keys: [fixture.registered()])
@@ -178,7 +180,7 @@ import Vocabulary
         )
     }
 
-    @Test func `with a certificate no provider token is looked at`() throws {
+    @Test func `with a certificate the provider token is ignored`() throws {
         var judge = try RequestJudge(keys: [])
         var connection = ConnectionFacts(
             environment: .production,
@@ -196,7 +198,7 @@ import Vocabulary
     }
 
     @Test(arguments: PushType.allCases)
-    func `with a certificate, what needs a provider token is DeviceTokenNotForTopic`(
+    func `with a certificate, a push that needs a provider token gets DeviceTokenNotForTopic`(
         type: PushType
     ) throws {
         let topic = APNsTopicRule.topic(bundleID: "com.example.app", pushType: type).name
@@ -216,7 +218,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a certificate of several topics stands for none of them`() throws {
+    @Test func `a certificate with several topics needs an explicit topic`() throws {
         var judge = try RequestJudge(keys: [])
         var connection = ConnectionFacts(
             environment: .production,
@@ -233,7 +235,10 @@ import Vocabulary
         )
     }
 
-    @Test func `the first valid token proves the connection, whatever else is wrong`() throws {
+    @Test
+    func `the first valid token proves the connection, even if the request is wrong otherwise`()
+        throws
+    {
         let fixture = Fixture()
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)

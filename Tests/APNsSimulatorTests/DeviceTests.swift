@@ -51,7 +51,7 @@ import Vocabulary
         list.map { String(decoding: $0.payload, as: UTF8.self) }
     }
 
-    @Test func `a device in reach gets everything and shows the newest of each collapse ID`() throws
+    @Test func `an online device gets everything and shows the newest of each collapse ID`() throws
     {
         let collapse: [(String, String?)] = [("apns-collapse-id", "score")]
         let other: [(String, String?)] = [
@@ -69,7 +69,7 @@ import Vocabulary
         #expect(state.stored.isEmpty && state.lostCount == 0)
     }
 
-    @Test func `one notification per app is stored, the newest`() throws {
+    @Test func `only the newest notification of each app is stored`() throws {
         let other: [(String, String?)] = [("apns-topic", "com.example.other")]
         let state = try send(
             [Push(text: "1"), Push(text: "2", changes: other), Push(text: "3")],
@@ -88,7 +88,7 @@ import Vocabulary
             ("1800000000", 30 * 86400, false),
         ] as [(String?, Int64, Bool)]
     )
-    func `what is stored expires`(expiration: String?, back: Int64, isReceived: Bool) throws {
+    func `stored notifications expire`(expiration: String?, back: Int64, isReceived: Bool) throws {
         let state = try send(
             [Push(text: "1", changes: [("apns-expiration", expiration)])],
             isOffline: true,
@@ -99,7 +99,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(0.0, 0...0), (0.5, 30...70), (1.0, 100...100)])
-    func `of what is stored a share is lost`(share: Double, lost: ClosedRange<Int>) throws {
+    func `a share of stored notifications is lost`(share: Double, lost: ClosedRange<Int>) throws {
         var judge = try RequestJudge(
             keys: [fixture.registered()],
             scenario: ScenarioFile.parse(Array(#"{"storage_loss":\#(share)}"#.utf8))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct DocumentationTests {
     @Test(arguments: ["scenario", "scenario-storm", "demo-scenario"])
-    func `the example scenarios are some`(name: String) throws {
+    func `the example scenarios are valid`(name: String) throws {
         let scenario = try ScenarioFile.parse(try contents(of: "examples/\(name).json"))
         #expect(scenario != Scenario(latency: scenario.latency))
     }
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `the scenario in the documentation is one`() throws {
+    @Test func `the scenario in the documentation is valid`() throws {
         let page = String(decoding: try contents(of: "docs/simulator.md"), as: UTF8.self)
         let parts = page.split(separator: "```")
         let example = try #require(parts.first { $0.hasPrefix("json\n") })

@@ -5,7 +5,7 @@ import HTTP2Peer
 import Testing
 import Vocabulary
 
-/// A signing key that the judge knows, and requests that are right in every respect.
+/// A signing key that the judge knows, and valid requests.
 struct Fixture {
     static let now = Timestamp(milliseconds: 1_700_000_000_000)
     static let token = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
@@ -69,7 +69,7 @@ struct Fixture {
 }
 
 extension RequestJudge {
-    /// Judges header fields in clear.
+    /// Judges header fields given as text.
     mutating func judge(
         _ fields: [(String, String)],
         bodyByteCount: Int = 2,

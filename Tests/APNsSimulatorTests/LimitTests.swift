@@ -22,7 +22,7 @@ import Vocabulary
         (.channel(ChannelAnswer(400, reason: "BadChannelId")), 11),
         (.channel(ChannelAnswer(200, isBroadcast: true)), 9), (.channel(ChannelAnswer(201)), 9),
     ])
-    func `errors count, 410 and the server's own do not`(answer: Answer, score: Int) {
+    func `errors count, except 410 and the server's own`(answer: Answer, score: Int) {
         #expect(ErrorThrottle().score(10, after: answer) == score)
         var off = ErrorThrottle()
         off.isOn = false
@@ -33,14 +33,14 @@ import Vocabulary
         (0, UInt32(1000), false), (19, 1000, false), (20, 500, false), (40, 250, false),
         (180, 1, false), (199, 1, false), (200, 1, true), (Int.max, 1, true),
     ])
-    func `the stream limit sinks with the score`(score: Int, limit: UInt32, ends: Bool) {
+    func `the stream limit falls with the score`(score: Int, limit: UInt32, ends: Bool) {
         let throttle = ErrorThrottle()
         #expect(throttle.streamLimit(1000, at: score) == limit)
         #expect(throttle.endsConnection(at: score) == ends)
         #expect(throttle.streamLimit(0, at: score) == 0)
     }
 
-    @Test func `a device may be sent so much and no more`() throws {
+    @Test func `a device has a limit of notifications`() throws {
         var judge = try judge(#"{"device_rate":{"burst":2,"per_second":0.5}}"#)
         var connection = ConnectionFacts(environment: .production)
         let fields = Fixture.headers(try fixture.authorization())
@@ -55,7 +55,7 @@ import Vocabulary
         }
         let tooMany = Answer.refused(Refusal(429, .tooManyRequests))
         #expect((0..<3).map { _ in status(0) } == [.accepted, .accepted, tooMany])
-        // Upper case is the same device; another one has its own bucket.
+        // Upper case is the same device; another device has its own bucket.
         #expect(status(0, token: Fixture.token.uppercased()) == tooMany)
         #expect(status(0, token: "aa") == .accepted)
         #expect([status(1), status(2), status(2)] == [tooMany, .accepted, tooMany])
@@ -76,11 +76,12 @@ import Vocabulary
             [5, 15, 25, 105, 115, 10_015], [false, true, false, false, true, true]
         ),
     ])
-    func `a window holds for its time`(window: TimeWindow, times: [Int], holds: [Bool]) {
+    func `a time window applies during its times`(window: TimeWindow, times: [Int], holds: [Bool]) {
         #expect(times.map { window.contains(.milliseconds($0)) } == holds)
     }
 
-    @Test func `faults hit their share of the requests, the same with the same seed`() throws {
+    @Test func `faults affect their share of the requests, the same ones for the same seed`() throws
+    {
         let text = #"{"seed":7,"faults":[{"is":"500 json","share":0.25},{"is":"reset","share":0}]}"#
         func faults() throws -> [Bool] {
             var judge = try judge(text)
@@ -95,7 +96,7 @@ import Vocabulary
         #expect(try faults() == first)
     }
 
-    @Test func `faults come in their time and environment`() throws {
+    @Test func `faults apply in their time and environment`() throws {
         var judge = try judge(
             #"""
             {"faults":[{"is":"503","from_ms":1000,"until_ms":2000,"environment":"sandbox",
@@ -121,7 +122,7 @@ import Vocabulary
         #expect(at(2000, &sandbox).answer == .accepted)
     }
 
-    @Test func `the checks come in the order that is asked for`() throws {
+    @Test func `checks run in the configured order`() throws {
         var names = Strictness.Check.allCases.map(\.rawValue)
         names.reverse()
         let order = names.map { "\"\($0)\"" }.joined(separator: ",")
@@ -148,7 +149,7 @@ import Vocabulary
             (#"{"json_payload":true}"#, "aa", "{}", nil), (#"{}"#, "aa", "x", nil),
         ] as [(String, String, String, APNsReason?)]
     )
-    func `tokens and payloads are judged as strictly as wanted`(
+    func `tokens and payloads are checked as strictly as configured`(
         switches: String,
         token: String,
         payload: String,
@@ -172,7 +173,7 @@ import Vocabulary
         #expect(answer == reason.map { .refused(Refusal(400, $0)) } ?? .accepted)
     }
 
-    @Test func `a 410 may leave out its time`() throws {
+    @Test func `a 410 can omit its time`() throws {
         var judge = try judge(
             #"{"default":{"is":"unregistered","since":5},"strictness":{"omit_timestamps":true}}"#
         )

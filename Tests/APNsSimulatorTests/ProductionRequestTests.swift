@@ -3,7 +3,7 @@ import APNsSimulator
 import Testing
 import Vocabulary
 
-/// What the service sends is what the simulator takes.
+/// The simulator accepts the requests of the service.
 @Suite struct ProductionRequestTests {
     @Test(arguments: PushType.allCases)
     func `requests made by RequestHeaders are accepted`(type: PushType) throws {
@@ -37,7 +37,7 @@ import Vocabulary
     }
 
     @Test(arguments: UInt64(1)...4)
-    func `damaged requests get an answer and never a trap`(seed: UInt64) throws {
+    func `damaged requests get an answer and never trap`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let fixture = Fixture()
         var judge = try RequestJudge(keys: [fixture.registered()])

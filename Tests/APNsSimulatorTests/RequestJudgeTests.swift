@@ -118,7 +118,7 @@ import Vocabulary
     ]
 
     @Test(arguments: changes)
-    func `a request that is wrong in one respect gets APNs' reason`(change: Change) throws {
+    func `a request with one mistake gets APNs' reason`(change: Change) throws {
         var judge = try RequestJudge(
             keys: [fixture.registered()],
             bundleIDs: ["com.example.voip"]
@@ -137,7 +137,7 @@ import Vocabulary
         "apns-id", "apns-topic", "apns-priority", "apns-push-type", "authorization",
         "apns-expiration", "apns-collapse-id",
     ])
-    func `a header that is sent twice is a duplicate`(name: String) throws {
+    func `a repeated header is a duplicate`(name: String) throws {
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)
         let fields = Fixture.headers(try fixture.authorization()) + [(name, "1"), (name, "1")]
@@ -147,7 +147,7 @@ import Vocabulary
         )
     }
 
-    @Test func `headers that APNs does not define may come as they like`() throws {
+    @Test func `headers that APNs does not define are ignored`() throws {
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)
         let extras = [
@@ -159,7 +159,7 @@ import Vocabulary
     }
 
     @Test(arguments: PushType.allCases)
-    func `each push type takes its own topic, and no other type's`(type: PushType) throws {
+    func `each push type accepts only its own topic`(type: PushType) throws {
         var judge = try RequestJudge(keys: [fixture.registered()])
         let authorization = try fixture.authorization()
         for other in PushType.allCases {
@@ -181,7 +181,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a topic that was right for one type is checked again for another`() throws {
+    @Test func `a topic that was valid for one type is checked again for another`() throws {
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)
         let authorization = try fixture.authorization()
@@ -195,7 +195,7 @@ import Vocabulary
         #expect(judge.judge(right, connection: &connection).answer == .accepted)
     }
 
-    @Test func `the push type can be made compulsory`() throws {
+    @Test func `the push type can be required`() throws {
         var strictness = Strictness()
         strictness.requiresPushType = true
         var judge = try RequestJudge(keys: [fixture.registered()], strictness: strictness)

@@ -7,7 +7,7 @@ import Vocabulary
 
 @Suite struct ResponseDateTests {
     @Test(arguments: [Int64(0), 86400, -86400, 31_536_000, 8_640_000])
-    func `the date of an answer is the clock's, as wrong as was asked for`(offset: Int64) throws {
+    func `the date of an answer is the clock's plus the configured error`(offset: Int64) throws {
         var configuration = SimulatorConfiguration()
         configuration.scenario.clockOffset = .seconds(offset)
         let simulator = try APNsSimulator(configuration).start()
@@ -15,7 +15,7 @@ import Vocabulary
         let earliest = SystemClock.wallClock.seconds + offset
         let response = try client.exchange(Fixture.headers(nil))
         let latest = SystemClock.wallClock.seconds + offset
-        // Read by the client's own code, which knows nothing of this.
+        // Parsed by the client's own, independent code.
         let text = try #require(response.text(of: "date"))
         let date = try #require(HTTPDate.timestamp(text))
         #expect((earliest...latest).contains(date.seconds))

@@ -6,7 +6,7 @@ import Vocabulary
 @Suite struct ScenarioTests {
     private let fixture = Fixture()
 
-    /// The answers to some requests for one token, one after the other.
+    /// The answers to consecutive requests for one token.
     private func answers(
         _ scenario: String,
         token: String = Fixture.token,
@@ -104,10 +104,10 @@ import Vocabulary
     }
 
     @Test(arguments: APNsReason.allCases)
-    func `every reason can be asked for, and comes with its status`(reason: APNsReason) throws {
+    func `every reason can be configured and has its status`(reason: APNsReason) throws {
         let answer = try answers(#"{"default":"\#(reason.rawValue)"}"#)[0].answer
         guard case .refused(let refusal) = answer else {
-            Issue.record("\(reason) is not answered with a reason but \(answer)")
+            Issue.record("\(reason) got \(answer) instead of a reason")
             return
         }
         #expect(refusal.reason == reason)
@@ -128,7 +128,7 @@ import Vocabulary
         ("00ab", .refused(Refusal(400, .deviceTokenNotForTopic)), 5),
         ("01", .refused(Refusal(400, .badDeviceToken)), 5),
     ])
-    func `the most special rule counts`(token: String, answer: Answer, delay: Int) throws {
+    func `the most specific rule wins`(token: String, answer: Answer, delay: Int) throws {
         let judgement = try answers(Self.rules, token: token)[0]
         #expect(judgement.answer == answer)
         #expect(judgement.delay == .milliseconds(delay))
@@ -180,7 +180,7 @@ import Vocabulary
         #expect(error?.description.hasPrefix(place) == true, "\(error?.description ?? "none")")
     }
 
-    @Test func `a dead token is reported before its payload is checked`() throws {
+    @Test func `a dead token is reported before the payload is checked`() throws {
         var judge = try RequestJudge(
             keys: [fixture.registered()],
             scenario: ScenarioFile.parse(Array(#"{"default":"badDeviceToken"}"#.utf8))

@@ -15,7 +15,7 @@ final class TestClient {
     private let loop: EventLoop
     private var interest: Interest
     private var nextTag: UInt64 = 1
-    /// Everything that happened, in order.
+    /// All events, in order.
     private(set) var events: [ConnectionEvent] = []
 
     init(port: UInt16?, of simulator: RunningSimulator, identity: TLSIdentity? = nil) throws {
@@ -33,11 +33,11 @@ final class TestClient {
         try loop.register(connection.fileDescriptor, id: 1, interest: interest)
     }
 
-    /// Turns until an event that `isWanted` has come; if it has already, nothing is sent.
+    /// Runs the loop until an event matches `isWanted`; returns at once if one already does.
     @discardableResult
     func waitFor(_ isWanted: (ConnectionEvent) -> Bool) throws -> ConnectionEvent {
         if let event = events.first(where: isWanted) { return event }
-        // Only a broken simulator waits that long.
+        // Only a broken simulator takes that long.
         let deadline = SystemClock.now + .seconds(30)
         while true {
             connection.flush()
@@ -69,7 +69,7 @@ final class TestClient {
         return tag
     }
 
-    /// How a request ended.
+    /// The end of a request.
     func end(of tag: UInt64) throws -> Result<HTTP2Response, StreamFailure> {
         let event = try waitFor { event in
             switch event {
@@ -104,7 +104,7 @@ final class TestClient {
 }
 
 extension RunningSimulator {
-    /// `bearer` and a provider token that the simulator takes.
+    /// `bearer` and a provider token that the simulator accepts.
     func authorization() throws -> String {
         let key = try #require(signingKey)
         let identity = try #require(ProviderTokenIdentity(keyID: key.keyID, teamID: key.teamID))

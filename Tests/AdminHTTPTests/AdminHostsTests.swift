@@ -7,7 +7,7 @@ import Testing
     ])
 
     @Test(arguments: [
-        // What writes no Host: probes by hand, HTTP/1.0.
+        // Clients without Host: manual probes, HTTP/1.0.
         nil,
         // kubelets, Prometheus by pod address, `kubectl port-forward`.
         "10.42.0.17:9464", "127.0.0.1:9464", "[fd00::17]:9464", "[::1]", "192.168.0.1",
@@ -16,7 +16,7 @@ import Testing
         "heliograph:9464", "heliograph.push.svc", "heliograph.push.svc.cluster.local:9464",
         "heliograph-0.heliograph.push.svc.cluster.local.", "10-42-0-17.push.pod.cluster.local",
         "ip-10-0-0-1.ec2.internal:9464",
-        // The machine itself, and what is configured.
+        // The machine itself, and configured names.
         "worker-7.prod.example.net", "push.example.com", "PUSH.example.com.:443",
         "a.push.example.org", "a.b.push.example.org:9464",
     ])
@@ -35,11 +35,11 @@ import Testing
         "localhost:9464@evil.example",
         "evil.example#.localhost", "evil.example%00.localhost", "evil.example,localhost",
     ])
-    func `a name that a page can have of public DNS is not answered`(authority: String) {
+    func `a name that a web page can have in public DNS is refused`(authority: String) {
         #expect(!Self.configured.admits(authority))
     }
 
-    @Test func `a star is every name`() {
+    @Test func `a star allows every name`() {
         #expect(AdminHosts(["*"]).admits("evil.example"))
         #expect(!AdminHosts([]).admits("push.example.com"))
     }

@@ -37,7 +37,7 @@ import Testing
     private static let pages = ["/", "/metrics", "/status.json", "/elsewhere"]
 
     @Test(arguments: [true, false])
-    func `who asks for a name of public DNS gets no page, and of a probe its status`(
+    func `a request for a public DNS name gets no page, and from a probe only the status`(
         isWell: Bool
     ) {
         let foreign = [HTTPField("host", "evil.example:9464")]
@@ -82,7 +82,7 @@ import Testing
                 #expect(answer.status == .unauthorized)
                 #expect(answer.fields.map(\.name) == ["WWW-Authenticate", "WWW-Authenticate"])
             }
-            // A token does not help a page whose name is another.
+            // A token does not help a request for another host name.
             let foreign = [HTTPField("host", "evil.example"), right]
             #expect(answer(path, foreign, access: access).status == .misdirected)
         }
@@ -93,7 +93,7 @@ import Testing
         arguments: [
             ("/live", true, .ok, "alive\n"),
             ("/live", false, .unavailable, "not alive\n"),
-            // A warning alone keeps nobody waiting.
+            // A warning alone does not make the service unready.
             (
                 "/ready", true, .ok,
                 """
@@ -116,7 +116,7 @@ import Testing
             ("/live/x", true, .notFound, "not found\n"),
         ] as [(String, Bool, HTTPResponse.Status, String)]
     )
-    func `a path has its answer`(
+    func `each path has its answer`(
         path: String,
         isWell: Bool,
         status: HTTPResponse.Status,
@@ -127,7 +127,7 @@ import Testing
         #expect(String(decoding: answer.body, as: UTF8.self) == body)
     }
 
-    @Test func `metrics say which format they are in`() {
+    @Test func `metrics name their format`() {
         let answer = answer("/metrics")
         #expect(answer.contentType == "text/plain; version=0.0.4; charset=utf-8")
         #expect(answer.fields == [HTTPField("Vary", "Accept")])
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["/", "/ready"])
-    func `HEAD is answered as GET is`(path: String) {
+    func `HEAD is answered like GET`(path: String) {
         #expect(answer(path, to: "HEAD") == answer(path))
     }
 
@@ -146,7 +146,7 @@ import Testing
         #expect(answer.fields == [HTTPField("Allow", "GET, HEAD")])
     }
 
-    @Test func `the page asks only its own server`() {
+    @Test func `the page loads only from its own server`() {
         let answer = answer("/")
         let page = String(decoding: answer.body, as: UTF8.self)
         #expect(answer.fields.contains { $0.value.hasPrefix("default-src 'none'") })
@@ -155,7 +155,7 @@ import Testing
         #expect(page.contains("fetch(\"status.json\""))
     }
 
-    @Test func `the page is made of its files, and its policy names each of them`() throws {
+    @Test func `the page consists of its files, and its policy names each of them`() throws {
         let folder = URL(filePath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Sources/AdminHTTP/Page")

@@ -39,7 +39,7 @@ import Testing
         await #expect(throws: AdminServerError(.notAnAddress("a.b.c"))) { try await server.run() }
     }
 
-    @Test func `an error names the setting that helps`() {
+    @Test func `an error names the setting to change`() {
         let address = HTTPAddress(host: "::1", port: 9464)
         #expect(
             AdminServerError(.addressInUse(address)).description
@@ -56,7 +56,7 @@ import Testing
         )
     }
 
-    @Test func `a task cancelled at once returns`() async throws {
+    @Test func `a task cancelled at the start returns`() async throws {
         let server = AdminServer(host: "localhost", port: 0, state: Self.state, access: Self.access)
         let task = Task { try await server.run() }
         task.cancel()

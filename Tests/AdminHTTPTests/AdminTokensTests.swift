@@ -25,7 +25,7 @@ import Testing
         "Bearer \(token)\n\(next)", "Token \(token)", basic(token), basic("\(token):"),
         basic("a:b:\(token)"), "Basic \(token)", "Basic a:\(token)", "Bearer\(token)",
     ])
-    func `nothing else does`(authorization: String?) throws {
+    func `nothing else opens the pages`(authorization: String?) throws {
         let tokens = try AdminTokens(text: Array("\(Self.token)\n\(Self.next)".utf8))
         #expect(!tokens.admit(authorization))
     }
@@ -41,7 +41,7 @@ import Testing
         #expect(throws: problem) { try AdminTokens(text: Array(text.utf8)) }
     }
 
-    @Test func `a token is not shown`() throws {
+    @Test func `tokens are never shown`() throws {
         let tokens = try AdminTokens(text: Array(Self.token.utf8))
         #expect(
             !"\(tokens)".contains(Self.token) && !String(reflecting: tokens).contains(Self.token)

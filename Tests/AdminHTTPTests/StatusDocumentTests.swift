@@ -46,7 +46,7 @@ import Testing
         )
     }
 
-    @Test func `the document carries state, obstacles and every family`() throws {
+    @Test func `the document has state, obstacles and every family`() throws {
         let document = document()
         let value = try JSONSerialization.jsonObject(with: Data(document.utf8))
         let root = try #require(value as? [String: Any])
@@ -71,8 +71,8 @@ import Testing
         #expect(duration.first?["value"] as? Double == 0.02)
     }
 
-    /// Who asks with curl looks at it on a terminal.
-    @Test func `no text of the document steers a terminal`() {
+    /// People run curl in a terminal.
+    @Test func `no text of the document contains terminal control characters`() {
         let text = String(decoding: document().utf8, as: UTF8.self)
         let odd: Set<Unicode.GeneralCategory> = [
             .control, .format, .lineSeparator, .paragraphSeparator,
@@ -80,7 +80,7 @@ import Testing
         #expect(!text.unicodeScalars.contains { odd.contains($0.properties.generalCategory) })
     }
 
-    @Test func `text comes through as it is, whatever it holds`() throws {
+    @Test func `text is preserved, whatever it contains`() throws {
         let value = try JSONSerialization.jsonObject(with: Data(document().utf8))
         let root = try #require(value as? [String: Any])
         let reasons = try #require(root["reasons"] as? [[String: Any]])
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: ["NaN", "+Inf", "-Inf"])
-    func `a number that JSON has no word for is null`(value: String) throws {
+    func `a number that JSON cannot express is null`(value: String) throws {
         var document = document()
         document.families = [
             MetricFamily(name: "odd", help: "", kind: .gauge, samples: [.init(value: value)])
@@ -103,7 +103,7 @@ import Testing
         #expect(text.contains("\"odd\":[{\"value\":null}]"))
     }
 
-    @Test func `a document without a past still has its shape`() throws {
+    @Test func `a document without history has the same shape`() throws {
         let value = try JSONSerialization.jsonObject(with: Data(document().utf8))
         let root = try #require(value as? [String: Any])
         let history = try #require(root["history"] as? [String: Any])

@@ -2,7 +2,7 @@ import AdminHTTP
 import Telemetry
 import Testing
 
-/// Families by hand: what the page draws must not depend on what the service happens to count.
+/// Families written by hand, so that the page's values do not depend on the service's metrics.
 private func counter(
     _ name: String,
     _ samples: [([(String, String)], String)]
@@ -76,20 +76,20 @@ private func json(_ history: StatusHistory) -> String {
         return history
     }
 
-    @Test func `a rate is the difference over the time between two readings`() {
+    @Test func `a rate is the difference divided by the time between two samples`() {
         let text = json(history([[outcomes(0)], [outcomes(10, 5)], [outcomes(10, 6)]]))
         #expect(text.contains("\"at_seconds\":[5,10]"))
         #expect(text.contains("\"accepted\":[2,0],\"rejected\":[1,0.2]"))
     }
 
-    @Test func `a late reading spreads its count over the time that passed`() {
+    @Test func `a late sample spreads its count over the elapsed time`() {
         var history = StatusHistory()
         history.record([outcomes(0)], uptimeMilliseconds: 0)
         history.record([outcomes(100)], uptimeMilliseconds: 20_000)
         #expect(json(history).contains("\"accepted\":[5]"))
     }
 
-    @Test func `a reading at the same moment is passed over`() {
+    @Test func `a sample at the same instant is ignored`() {
         var history = StatusHistory()
         history.record([outcomes(0)], uptimeMilliseconds: 5)
         let before = history
@@ -97,12 +97,12 @@ private func json(_ history: StatusHistory) -> String {
         #expect(history == before)
     }
 
-    @Test func `one reading draws nothing`() {
+    @Test func `one sample gives no rate`() {
         #expect(json(history([[outcomes(1)]])).contains("\"at_seconds\":[],"))
         #expect(json(history([])).contains("\"at_seconds\":[],\"outcomes_per_second\":{}"))
     }
 
-    @Test func `a family that is missing is not a number`() {
+    @Test func `a missing family gives no number`() {
         let lag = MetricFamily(
             name: "kafka_consumer_lag_records",
             help: "",
@@ -117,7 +117,7 @@ private func json(_ history: StatusHistory) -> String {
         #expect(text.contains("\"per_second\":{}"))
     }
 
-    @Test func `what waits in retry topics is not lag`() {
+    @Test func `events in retry topics are not lag`() {
         let counts = [
             ("notifications", "3"), ("notifications.retry.15m", "1000"), ("a.b.retry.1m", "1000"),
             ("retry.notifications", "4"), ("notifications.retry.later.urgent", "5"),
@@ -134,11 +134,11 @@ private func json(_ history: StatusHistory) -> String {
     @Test(arguments: [
         ([10, 0, 0], "0.05", "0.099"),
         ([5, 5, 0], "0.1", "0.198"),
-        // Past the last bound only that is known.
+        // Beyond the last bound only the bound is known.
         ([0, 0, 4], "0.2", "0.2"),
         ([0, 0, 0], "null", "null"),
     ])
-    func `percentiles are interpolated inside their bucket`(
+    func `percentiles are interpolated within their bucket`(
         counts: [Int],
         p50: String,
         p99: String
@@ -150,11 +150,11 @@ private func json(_ history: StatusHistory) -> String {
         #expect(text.contains(wanted))
     }
 
-    @Test func `percentiles forget what is older than a minute`() {
+    @Test func `percentiles ignore samples older than a minute`() {
         let slow = Array(repeating: [durations([0, 9, 0])], count: 13)
         let quick = Array(repeating: [durations([9, 9, 0])], count: 13)
         let text = json(history([[durations([0, 0, 0])]] + slow + quick))
-        // Twelve points have the slow ones, one has none, twelve the quick ones, one none again.
+        // Twelve points have slow events, one has none, twelve have fast ones, one has none.
         let p99 = text.split(separator: "\"p99\":[")[1].split(separator: "]")[0]
         let values = p99.split(separator: ",")
         #expect(values.count == 26)
@@ -164,7 +164,7 @@ private func json(_ history: StatusHistory) -> String {
         #expect(values[25] == "null")
     }
 
-    @Test func `readings beyond the shown ones are dropped`() {
+    @Test func `samples older than the shown ones are dropped`() {
         let many = (0...500).map { [outcomes($0 * 5)] }
         let text = json(history(many))
         let at = text.split(separator: "\"at_seconds\":[")[1].split(separator: "]")[0]
@@ -174,7 +174,7 @@ private func json(_ history: StatusHistory) -> String {
         #expect(accepted.split(separator: ",").allSatisfy { $0 == "1" })
     }
 
-    @Test func `reasons are counted since the start and recently, and say when they were last`() {
+    @Test func `reasons have counts since the start and recently, and their last time`() {
         let old = reason(4, "Expired", decidedBy: "heliograph")
         let both = counter(
             "outcome_reasons_total",

@@ -4,7 +4,7 @@ import Testing
 private let root = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-/// What the documents call their proof.
+/// The tests that documents cite.
 @Suite struct CitationTests {
     /// The names of all files and folders in `Tests`.
     private static func namesOfTests() -> Set<String> {
@@ -23,7 +23,7 @@ private let root = URL(filePath: #filePath)
         let known = Self.namesOfTests()
         var count = 0
         for line in text.split(separator: "\n") {
-            // Every other piece stands between backticks.
+            // Every other piece is between backticks.
             let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
             for quoted in stride(from: 1, to: pieces.count, by: 2).map({ pieces[$0] }) {
                 let name = String(quoted.split(separator: "/").last ?? "")

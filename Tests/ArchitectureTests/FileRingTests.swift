@@ -1,33 +1,34 @@
 import Testing
 
-/// In the core, and in the shard around it, files know each other in one direction only: whoever
-/// reads one needs those that it names, and never the other way round.
+/// Files of the core and of the shard depend on each other in one direction only.
+///
+/// A reader of a file needs the files that it names, and never the reverse.
 @Suite struct FileRingTests {
     @Test(arguments: ["Delivery", "Shard"])
-    func `no files of a module name each other's types in a ring`(module: String) throws {
+    func `the files of a module have no dependency cycle`(module: String) throws {
         let files = try sources(of: module)
         var declarers: [Substring: [Int]] = [:]
         for (index, file) in files.enumerated() {
             for name in file.declaredTypes { declarers[name, default: []].append(index) }
         }
-        // What it names that one other file declares.
+        // Names that exactly one other file declares.
         var named = files.enumerated().map { index, file in
             Set(file.words.compactMap { declarers[$0] }.filter { $0.count == 1 }.map { $0[0] })
                 .subtracting([index])
         }
-        // Whoever names nobody that is left goes; a ring stays.
+        // Removes files that name none of the remaining ones; a cycle remains.
         var left = Set(files.indices)
         while let leaf = left.first(where: { named[$0].isDisjoint(with: left) }) {
             left.remove(leaf)
         }
-        // Of those that only lead to a ring, too.
+        // Also removes files that merely lead to a cycle.
         for index in left { named[index].formIntersection(left) }
         #expect(left.map { files[$0].name }.sorted() == [])
     }
 }
 
 extension SourceFile {
-    /// The types at the file's top level that other files can name.
+    /// The file's top-level types that other files can name.
     fileprivate var declaredTypes: [Substring] {
         lines.compactMap { line in
             let words = line.split(separator: " ")
@@ -42,7 +43,7 @@ extension SourceFile {
         "struct", "class", "enum", "protocol", "typealias",
     ]
 
-    /// The words of its code, comments and literals left out.
+    /// The words of the code, without comments and literals.
     fileprivate var words: Set<Substring> {
         Set(
             lines.flatMap { line -> [Substring] in
@@ -51,7 +52,7 @@ extension SourceFile {
                     maxSplits: 1,
                     omittingEmptySubsequences: false
                 )
-                // Every second piece stands between quotes.
+                // Every second piece is between quotes.
                 let pieces = (code.first ?? "").split(
                     separator: "\"",
                     omittingEmptySubsequences: false

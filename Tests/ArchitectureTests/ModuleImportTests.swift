@@ -43,7 +43,7 @@ let allowedImports: [String: Set<String>] = [
         "Configuration",
         "Foundation", "Synchronization",
     ],
-    // No configuration: what a shard needs of it is its own `ShardSettings`.
+    // No configuration: a shard has its own `ShardSettings`.
     "Shard": [
         "Vocabulary", "JSON", "EventCodec", "APNsRules", "ConnectionPool", "Delivery",
         "Telemetry", "SystemIO", "KafkaIO", "HTTP2IO", "Log", "Credentials", "Foundation",
@@ -91,7 +91,7 @@ func sources(of module: String) throws -> [SourceFile] {
 
 @Suite struct ModuleImportTests {
     @Test(arguments: allowedImports.keys.sorted())
-    func `a module imports only what its layer may`(module: String) throws {
+    func `a module imports only what its layer allows`(module: String) throws {
         let allowed = try #require(allowedImports[module])
         let files = try sources(of: module)
         #expect(!files.isEmpty)
@@ -107,12 +107,12 @@ func sources(of module: String) throws -> [SourceFile] {
         }
     }
 
-    /// The pure core reads no clock, rolls no dice of its own, and waits for nothing.
+    /// The pure core does not read clocks, create random numbers, or wait.
     @Test(arguments: [
         "Vocabulary", "JSON", "Spelling", "JSONSchema", "EventCodec", "APNsRules",
         "ConnectionPool", "Delivery", "Simulation",
     ])
-    func `the pure core has no clock, no dice, no task and no lock`(module: String) throws {
+    func `the pure core uses no clock, randomness, task or lock`(module: String) throws {
         let banned = [
             "ContinuousClock", "SuspendingClock", "Date()", "SystemRandomNumberGenerator",
             "Task {", "Task.detached", "await ", "Mutex(", "DispatchQueue", " print(",
@@ -120,7 +120,7 @@ func sources(of module: String) throws -> [SourceFile] {
         for file in try sources(of: module) {
             for line in file.lines where !line.drop(while: { $0 == " " }).hasPrefix("//") {
                 for word in banned where line.contains(word) {
-                    Issue.record("\(file.name): '\(word)' has no place in the pure core")
+                    Issue.record("\(file.name): '\(word)' is not allowed in the pure core")
                 }
             }
         }
@@ -131,9 +131,9 @@ func sources(of module: String) throws -> [SourceFile] {
     private static let modules =
         allowedImports.keys.sorted() + ["heliograph", "heliograph-lab"]
 
-    /// What a record passes.
+    /// The modules on a record's path.
     ///
-    /// Only of what is `public` does the compiler take a body into another module: see
+    /// The compiler can inline only `public` functions into another module: see
     /// docs/decisions/0024.
     private static let recordPath: Set<String> = [
         "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
@@ -141,7 +141,7 @@ func sources(of module: String) throws -> [SourceFile] {
     ]
 
     @Test(arguments: modules)
-    func `what other modules see is public on a record's path, and package elsewhere`(
+    func `cross-module API is public on the record path, and package elsewhere`(
         module: String
     ) throws {
         let banned = Self.recordPath.contains(module) ? "package " : "public "
@@ -155,10 +155,10 @@ func sources(of module: String) throws -> [SourceFile] {
     }
 
     @Test(arguments: modules)
-    func `nothing is re-exported, nothing is left for later`(module: String) throws {
+    func `nothing is re-exported, and no TODO is left`(module: String) throws {
         for file in try sources(of: module) {
             for line in file.lines {
-                #expect(!line.contains("@_exported"), "\(file.name): import where it is used")
+                #expect(!line.contains("@_exported"), "\(file.name): import it where it is used")
                 #expect(!line.contains("TODO") && !line.contains("FIXME"), "\(file.name)")
             }
         }

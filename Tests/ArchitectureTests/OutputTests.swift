@@ -1,13 +1,13 @@
 import Testing
 
-/// What a program prints goes through one place, which takes out of it what steers a terminal.
+/// All output goes through one place, which replaces terminal control characters.
 @Suite struct OutputTests {
-    /// Those places, and what they are made of.
+    /// The files that print, and the functions that they use.
     private static let writers: Set<String> = [
         "heliograph/Console.swift", "heliograph/ByteStream.swift", "heliograph-lab/Terminal.swift",
         "Commands/Program.swift", "Log/StandardError.swift", "Log/LogSink.swift",
     ]
-    /// `print(`, but no function of that name that belongs to something.
+    /// `print(`, except as a member function.
     private static let words = [
         "StandardError.", "ByteStream.output", "FileHandle.standard", "to: STDOUT_FILENO",
         "to: STDERR_FILENO", "(STDOUT_FILENO,", "(STDERR_FILENO,", "fputs(", "puts(", "perror(",
@@ -15,18 +15,20 @@ import Testing
     ]
 
     @Test(arguments: allowedImports.keys.sorted() + ["heliograph", "heliograph-lab"])
-    func `nothing is printed past the place that makes it printable`(module: String) throws {
+    func `nothing is printed without replacing control characters`(module: String) throws {
         for file in try sources(of: module) where !Self.writers.contains(file.name) {
             for line in file.lines where !line.contains("func print(") {
                 guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { continue }
                 for word in Self.words where line.contains(word) {
-                    Issue.record("\(file.name): '\(word)' steers whatever terminal it meets")
+                    Issue.record(
+                        "\(file.name): '\(word)' can print control characters; use the module's output functions"
+                    )
                 }
             }
         }
     }
 
-    @Test func `every place that prints is there`() throws {
+    @Test func `every listed file that prints exists`() throws {
         let modules = Set(
             Self.writers.compactMap { $0.split(separator: "/").first.map(String.init) }
         )

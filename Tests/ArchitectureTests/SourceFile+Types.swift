@@ -1,18 +1,18 @@
 import Foundation
 
-// What a file says of a type, by its text: declarations stand where the formatter puts them.
+// Finds types in a file by its text, which relies on the formatter's layout.
 
 extension SourceFile {
     func isNamed(_ type: String) -> Bool {
         name == "\(type).swift" || name.hasSuffix("/\(type).swift")
     }
 
-    /// Its lines without comments.
+    /// The lines without comments.
     private var code: [Substring] {
         lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }
     }
 
-    /// Whether the code has the word, as a word.
+    /// Whether the code contains the word as a whole word.
     func mentions(_ word: String) -> Bool {
         code.contains { line in
             line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.contains { $0 == word }
@@ -23,7 +23,7 @@ extension SourceFile {
         code.contains { $0.hasPrefix("extension \(type) ") || $0.hasPrefix("extension \(type):") }
     }
 
-    /// The declarations of what a type keeps, which stand four spaces in.
+    /// The declarations of a type's stored properties, which are indented by four spaces.
     func storedProperties(of type: String) -> [Substring] {
         let start = code.firstIndex { line in
             ["struct", "class"].contains { line.contains("\($0) \(type):") }
@@ -42,6 +42,6 @@ extension Substring {
         !contains("static ") && (contains(" let ") || hasPrefix("let "))
     }
 
-    /// Whether only the file of its type can change it.
+    /// Whether only the type's own file can change it.
     var isPrivateProperty: Bool { hasPrefix("private ") || contains("private(set) ") }
 }

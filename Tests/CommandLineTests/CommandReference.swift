@@ -2,7 +2,7 @@ import Commands
 import heliograph
 import heliograph_lab
 
-/// `docs/commands.md`, from the tables that the programs themselves read.
+/// `docs/commands.md`, generated from the tables that the programs use.
 enum CommandReference {
     static let programs = [HeliographCommand.program, LabCommand.program]
 
@@ -68,7 +68,7 @@ enum CommandReference {
 }
 
 extension Program {
-    /// What `--help` shows, 80 columns wide.
+    /// The output of `--help`, 80 columns wide.
     func help(_ words: [String]) -> String {
         guard case .show(let text) = read(words + ["--help"]) else { return "" }
         return text

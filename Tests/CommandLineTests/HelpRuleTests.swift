@@ -2,7 +2,7 @@ import Commands
 import Foundation
 import Testing
 
-/// What holds for the help of every command.
+/// The rules for the help of every command.
 @Suite struct HelpRuleTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let program: Program
@@ -10,7 +10,7 @@ import Testing
         var testDescription: String { words.joined(separator: " ") }
 
         var help: String { program.help(Array(words.dropFirst())) }
-        /// The sections under their titles, in their order; before them, the rest.
+        /// The sections by title, in order; the text before them first.
         var sections: [(title: String, lines: [Substring])] {
             var sections: [(title: String, lines: [Substring])] = [("", [])]
             for line in help.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `the first line says in the imperative what the command does`(command: Case) throws {
+    func `the first line starts with an imperative`(command: Case) throws {
         let lines = command.help.split(separator: "\n", omittingEmptySubsequences: false)
         let summary = try #require(lines.first)
         let verb = try #require(summary.split(separator: " ").first)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `values are called by words`(command: Case) {
+    func `placeholders of values are words`(command: Case) {
         let labels = command.help.split(separator: "\n").filter { $0.hasPrefix("  --") }
             .compactMap { $0.dropFirst(2).split(separator: "  ").first }
         for label in labels {
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a command has at most three examples, which its parser takes`(command: Case) throws {
+    func `a command has at most three examples, which its parser accepts`(command: Case) throws {
         let lines = command.section("Examples") ?? []
         let examples = lines.filter { !$0.hasPrefix("  # ") }
         #expect(examples.count <= 3 && lines.count == examples.count * 2)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a command that runs has examples and exit codes`(command: Case) throws {
+    func `every command has examples and exit codes`(command: Case) throws {
         guard command.help.contains("<command> --help") == false else { return }
         #expect(command.section("Examples")?.isEmpty == false)
         let codes = try #require(command.section("Exit codes"))
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: commands.filter { $0.words.count == 1 })
-    func `the program alone shows each command on a line`(command: Case) {
+    func `the program without a command lists each command on a line`(command: Case) {
         guard case .show(let text) = command.program.read([String]()) else {
             Issue.record("no help")
             return
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// After a change of a command: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter HelpRuleTests`.
-    @Test func `docs/commands.md is what the programs show`() throws {
+    @Test func `docs/commands.md is up to date`() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "docs/commands.md")
@@ -136,7 +136,7 @@ import Testing
         String(line.split(separator: " ")[0])
     }
 
-    /// The words after the program's name, up to what the shell takes for itself.
+    /// The words after the program's name, up to the shell's own syntax.
     private static func words(of example: Substring, _ program: String) -> [String]? {
         guard let start = example.ranges(of: "\(program) ").last else { return nil }
         let line = example[start.upperBound...].prefix { !"|<>)".contains($0) }

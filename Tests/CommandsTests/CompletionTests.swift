@@ -7,7 +7,7 @@ import Testing
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])
-    func `a script knows each kind of path`(shell: String) {
+    func `a script completes each kind of path`(shell: String) {
         let script = Self.script(shell)
         let paths = [
             "bash": ("--config) paths=-f", "--schemas) paths=-d"),
@@ -32,7 +32,7 @@ import Testing
 @Suite struct ManualTests {
     private static let page = SmallProgram.program.text("--generate-manual")
 
-    @Test func `the manual has the chapters that man(7) asks for, and the program's own`() {
+    @Test func `the manual has the sections of man(7) and the program's own`() {
         let titles = Self.page.split(separator: "\n").filter { $0.hasPrefix(".SH ") }
         #expect(
             titles.map { $0.dropFirst(4) } == [
@@ -48,7 +48,7 @@ import Testing
         #expect(Self.page.contains("\n\\fBPOST_CONFIG\\fR\nUsed if \\-\\-config is not given.\n"))
     }
 
-    @Test func `what roff would read as its own is escaped`() {
+    @Test func `text that roff would interpret is escaped`() {
         let text = """
             .TH is not a macro here, 'nor' this: \\ ^ ~ `
 

@@ -2,7 +2,7 @@ import Commands
 import Testing
 
 @Suite struct GrammarTests {
-    /// What a command line of `post box list` comes to.
+    /// The expected result of parsing a command line of `post box list`.
     struct Case: Sendable, CustomTestStringConvertible {
         let words: [String]
         var since: String?
@@ -36,7 +36,7 @@ import Testing
         Case(words: ["--since", "12:00"], since: "12:00"),
         Case(words: ["--"]),
     ])
-    func `options are read as GNU's programs read them`(row: Case) throws {
+    func `options are parsed like those of GNU programs`(row: Case) throws {
         let words = ["box", "list", "--config", "c"] + row.words
         let arguments = try #require(SmallProgram.program.arguments(words))
         #expect(arguments[SmallProgram.config] == "c")
@@ -54,7 +54,7 @@ import Testing
         (["-", "--config=c"], "-"),
         (["--config=c", "--", "--"], "--"),
     ])
-    func `operands stand anywhere, and after -- look as they like`(
+    func `operands can be anywhere, and can look like options after --`(
         words: [String],
         letter: String
     ) throws {
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test
-    func `the command line counts more than the variable, which counts more than the default`()
+    func `the command line wins over the variable, which wins over the default`()
         throws
     {
         let variables = ["POST_RETRIES": "5", "POST_CONFIG": "variable"]
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a program without commands takes options at once`() {
+    @Test func `a program without commands takes options directly`() {
         let limit = Option.defaulted(
             "limit",
             .integer(0...9 as ClosedRange<UInt16>),
@@ -100,14 +100,14 @@ import Testing
         #expect(program.error(["help"]) == "one: help: unexpected argument; remove it")
     }
 
-    @Test func `an option that the command does not declare is a mistake of ours`() async {
+    @Test func `reading an undeclared option traps`() async {
         await #expect(processExitsWith: .failure) {
             let arguments = SmallProgram.program.arguments(["box", "list", "--config", "c"])
             _ = arguments?[SmallProgram.letter]
         }
     }
 
-    @Test func `a name that is declared twice is a mistake of ours`() async {
+    @Test func `declaring a name twice traps`() async {
         await #expect(processExitsWith: .failure) {
             let parameters = [SmallProgram.quiet, Option.flag("quiet", help: "Again.")]
             _ = Command("twice", "", parameters: parameters) { _ in }

@@ -4,7 +4,7 @@ import Testing
 @Suite struct HelpTests {
     private static let program = SmallProgram.program
 
-    @Test func `help fills 60 columns`() {
+    @Test func `help fits 60 columns`() {
         #expect(
             Self.program.text("send", "--help", width: 60) == """
                 Send a letter.
@@ -55,7 +55,7 @@ import Testing
         )
     }
 
-    @Test func `the program's help has its groups, and what comes with the table`() {
+    @Test func `the program's help has its groups and the built-in options`() {
         #expect(
             Self.program.text("--help") == """
                 Send letters.
@@ -96,7 +96,7 @@ import Testing
         )
     }
 
-    @Test func `a group alone shows its commands`() {
+    @Test func `a group without a command lists its commands`() {
         #expect(
             Self.program.text() == """
                 Send letters.
@@ -121,7 +121,7 @@ import Testing
         ["box", "list", "-qh"], ["box", "list", "--limit", "--help"],
         ["box", "list", "--no-such-option", "--help"],
     ])
-    func `help is there however it is asked for`(words: [String]) {
+    func `every spelling of a help request shows help`(words: [String]) {
         guard case .show(let text) = Self.program.read(words) else {
             Issue.record("no help")
             return
@@ -130,7 +130,7 @@ import Testing
         #expect(text.contains("Usage: post box list --config <file> [options]\n"))
     }
 
-    @Test func `after -- nothing asks for help`() {
+    @Test func `words after -- never request help`() {
         #expect(Self.program.text("send", "--config", "c", "--", "--help") == "runs post send")
     }
 
@@ -140,13 +140,13 @@ import Testing
     }
 
     @Test(arguments: 40...100)
-    func `no line is wider than it may be, unless it cannot be broken`(width: Int) {
+    func `no line exceeds the width, unless it cannot be broken`(width: Int) {
         for words in [["send"], ["box"], ["box", "list"], []] {
             guard case .show(let text) = Self.program.read(words + ["--help"], width: width) else {
                 Issue.record("no help")
                 return
             }
-            // What is to be pasted stays on its line.
+            // Text to be pasted stays on one line.
             let examples = text.firstRange(of: "Examples:")?.lowerBound ?? text.endIndex
             let lines = text[..<examples].split(separator: "\n").filter {
                 !$0.hasPrefix("  --gen")

@@ -94,7 +94,7 @@ extension Program {
         }
     }
 
-    /// The first line of what standard error gets; nil if nothing is wrong.
+    /// The first line on standard error; nil without an error.
     func error(_ words: [String], environment: [String: String] = [:]) -> String? {
         guard case .refuse(let text) = read(words, environment: environment) else { return nil }
         return text.split(separator: "\n").first.map(String.init)

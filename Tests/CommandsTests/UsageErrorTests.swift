@@ -71,7 +71,7 @@ import Testing
                 + "write --generate-completion-script <shell>"
         ),
     ])
-    func `what is wrong is named, and what was probably meant`(words: [String], text: String) {
+    func `an error names the word and the likely correction`(words: [String], text: String) {
         let line = words.first == "list" ? ["box"] + words : words
         #expect(SmallProgram.program.error(line) == "post: " + text)
     }
@@ -81,8 +81,8 @@ import Testing
         (["list", "-n", "\u{FF}"], "-n"), (["send", "--config=c", "\u{FF}"], "argument 3"),
         (["\u{FF}"], "argument 1"), (["list", "--\u{FF}"], "argument 2"),
     ])
-    func `what is not UTF-8 is refused, not corrected`(words: [String], place: String) {
-        // Of Latin-1, in which ÿ is the byte 0xFF.
+    func `arguments that are not UTF-8 are rejected`(words: [String], place: String) {
+        // Latin-1: ÿ is the byte 0xFF.
         let bytes = words.map { $0.unicodeScalars.map { UInt8($0.value) } }
         guard case .refuse(let text) = SmallProgram.program.read(bytes) else {
             Issue.record("not refused")
@@ -91,7 +91,7 @@ import Testing
         #expect(text.hasPrefix("post: \(place): not UTF-8; encode it as UTF-8\n"))
     }
 
-    @Test func `a bad value of a variable is the variable's fault`() {
+    @Test func `a bad value of a variable names the variable`() {
         let error = SmallProgram.program.error(
             ["send", "letter", "--config=c"],
             environment: ["POST_RETRIES": "many"]
@@ -99,7 +99,7 @@ import Testing
         #expect(error == "post: POST_RETRIES: invalid value 'many'; expected a number from 0 to 9")
     }
 
-    @Test func `after the error stand the usage and where to read on`() {
+    @Test func `usage and a pointer to help follow the error`() {
         #expect(
             SmallProgram.program.text("send") == """
                 post: --config <file>: missing; pass it or set POST_CONFIG
@@ -124,7 +124,7 @@ import Testing
         (ValueType<Int>.integer(1...Int.max), "a number of 1 or more"),
         (ValueType<Int>.integer(1...2), "a number from 1 to 2"),
     ])
-    func `a number's bounds are named where they mean something`(
+    func `a number's bounds are shown if they are meaningful`(
         type: ValueType<Int>,
         expected: String
     ) {
@@ -133,7 +133,7 @@ import Testing
         #expect(program.error(["--n=x"]) == "count: --n: invalid value 'x'; expected \(expected)")
     }
 
-    @Test func `a small integer names the ends of its type`() {
+    @Test func `a small integer shows the limits of its type`() {
         let option = Option.optional("port", ValueType<UInt16>.integer(), help: "")
         let program = Program(Command("count", "", parameters: [option]) { _ in })
         #expect(

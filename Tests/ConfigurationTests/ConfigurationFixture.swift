@@ -1,6 +1,6 @@
 import Configuration
 
-/// A credential, which no configuration can do without.
+/// A credential, which every configuration needs.
 let credentialYAML = """
     apns:
       credentials:
@@ -19,7 +19,7 @@ func configuration(
     try Configuration(yaml: yaml, fileName: "h.yaml", environment: environment)
 }
 
-/// The problems as an operator reads them.
+/// The problems in the operator's form.
 func problems(_ yaml: String, _ environment: [String: String] = [:]) -> [String] {
     do throws(ConfigurationError) {
         _ = try configuration(yaml, environment)

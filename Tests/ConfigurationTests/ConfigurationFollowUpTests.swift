@@ -1,6 +1,6 @@
 import Testing
 
-/// A value that was refused is one problem, and not the cause of others.
+/// A refused value is one problem, and causes no others.
 @Suite struct ConfigurationFollowUpTests {
     private static let duration = "expected a duration such as 200ms, 30s, 15m or 24h"
     private static let bundleID =
@@ -69,7 +69,7 @@ import Testing
             ),
         ] as [(String, [String])]
     )
-    func `what stands for a refused value is not held against others`(
+    func `the default that replaces a refused value causes no problem`(
         yaml: String,
         expected: [String]
     ) {
@@ -98,7 +98,7 @@ import Testing
             ),
         ] as [(String, [String])]
     )
-    func `an environment that there is not is one problem`(keys: String, expected: [String]) {
+    func `an unknown environment is one problem`(keys: String, expected: [String]) {
         let yaml = """
             apns: {credentials: [{name: a, team_id: DEF123GHIJ, key_id: ABC123DEFG, key_file: /k, \
             bundle_ids: [a.b], \(keys)}]}
@@ -106,7 +106,7 @@ import Testing
         #expect(problems(yaml) == expected)
     }
 
-    @Test func `credentials that are no list are one problem`() {
+    @Test func `credentials that are not a list are one problem`() {
         #expect(
             problems("apns: {credentials: key.p8}") == [
                 "apns.credentials: is a scalar; expected a list of mappings (h.yaml:1:21)"
@@ -114,7 +114,7 @@ import Testing
         )
     }
 
-    @Test func `the same is said once`() {
+    @Test func `equal problems are reported once`() {
         let yaml = credentialYAML.replacing(
             "[com.example.MyApp]",
             with: "[com.example.MyApp, com.example.MyApp, com.example.MyApp]"
@@ -150,7 +150,7 @@ import Testing
             ),
         ] as [(String, [String: String], String)]
     )
-    func `a variable past a gap in a list names the gap`(
+    func `a variable after a gap in a list names the gap`(
         yaml: String,
         variables: [String: String],
         expected: String
@@ -168,7 +168,7 @@ import Testing
             ("1.2.3", false), ("1.2.3.256", false), ("12345::", false), ("", false),
         ] as [(String, Bool)]
     )
-    func `the admin port listens on what a socket can be bound to`(host: String, isTaken: Bool) {
+    func `the admin port accepts hosts that a socket can be bound to`(host: String, isTaken: Bool) {
         let yaml = credentialYAML + "admin: {host: \"\(host)\"}"
         let shown = host.isEmpty ? "empty" : "'\(host)'"
         let problem = "admin.host: is \(shown); expected an IP address or localhost (h.yaml:8:15)"

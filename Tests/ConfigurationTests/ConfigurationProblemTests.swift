@@ -106,7 +106,7 @@ import Testing
             ),
         ] as [(String, [String])]
     )
-    func `a bad value names its key, its place and what is expected`(
+    func `a bad value names its key, its position and the expected form`(
         yaml: String,
         expected: [String]
     ) {
@@ -242,7 +242,7 @@ import Testing
             "schema_registry.url: is 'https://me:(hidden)@r'; expected http://host:port or https"
         ),
     ])
-    func `values that are wrong together are reported`(yaml: String, start: String) {
+    func `values that conflict are reported`(yaml: String, start: String) {
         let found = problems(yaml)
         #expect(found.contains { $0.hasPrefix(start) }, "\(found)")
     }
@@ -277,7 +277,7 @@ import Testing
         }
     }
 
-    @Test func `every problem is reported at once and down the file`() {
+    @Test func `all problems are reported at once, in file order`() {
         let yaml = """
             kafka:
               group_id: a
@@ -319,7 +319,7 @@ import Testing
         ("kafka: {", "(h.yaml:2:1)"), ("a: b: c", "(h.yaml:1:5)"), ("a: *x", "(h.yaml:1:4)"),
         ("--- {}\n--- {}", "(h.yaml:2:1)"),
     ])
-    func `what is not YAML is one problem with its place`(yaml: String, place: String) {
+    func `a text that is not YAML is one problem with its position`(yaml: String, place: String) {
         let found = problems(yaml)
         #expect(found.count == 1)
         #expect(found[0].hasPrefix("the file is not YAML: "))
@@ -330,11 +330,11 @@ import Testing
         "statistics.interval.ms: 1", "producer.statistics.interval.ms: 0",
         "statistics.interval.ms: 0, consumer.statistics.interval.ms: 5000",
     ])
-    func `statistics that the watchdog can see are taken`(properties: String) {
+    func `statistics that the watchdog can use are accepted`(properties: String) {
         #expect(problems(credentialYAML + "kafka: {properties: {\(properties)}}") == [])
     }
 
-    @Test func `a byte order mark is passed over, and moves no place`() {
+    @Test func `a byte order mark is skipped and moves no position`() {
         #expect(problems("\u{FEFF}" + credentialYAML) == [])
         #expect(problems("\u{FEFF}" + credentialYAML + "kafka: {colour: red}").count == 1)
         #expect(

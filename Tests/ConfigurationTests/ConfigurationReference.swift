@@ -1,6 +1,6 @@
 import Configuration
 
-/// `docs/configuration.md`, from the definitions that the reader itself uses.
+/// `docs/configuration.md`, generated from the definitions that the reader uses.
 enum ConfigurationReference {
     static let markdown = Configuration.keys.map(row).reduce(introduction, +)
 

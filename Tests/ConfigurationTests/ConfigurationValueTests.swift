@@ -3,14 +3,14 @@ import Foundation
 import Testing
 import Vocabulary
 
-/// Paths from the root of the package, which is two folders above this one.
+/// Paths from the root of the package, two folders above this one.
 private func file(_ path: String) throws -> String {
     let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     return String(decoding: try BoundedFile.read("/\(root)/\(path)", limit: 1 << 20), as: UTF8.self)
 }
 
 @Suite struct ConfigurationValueTests {
-    @Test func `the example is the defaults and one credential`() throws {
+    @Test func `the example contains the defaults and one credential`() throws {
         let example = try configuration(try file("examples/heliograph.yaml"))
         var defaults = try configuration(credentialYAML)
         defaults.apns.credentials = example.apns.credentials
@@ -42,12 +42,12 @@ private func file(_ path: String) throws -> String {
             return try #require(path.split(separator: ".").last)
         }
         #expect(keys.contains("bootstrap_servers"))
-        // As a word, in a comment too: a list that is empty shows its entries there.
+        // As a word, also in a comment: an empty list shows its entries in a comment.
         let words = Set(example.split { !($0.isLetter || $0.isNumber || $0 == "_") })
         #expect(Set(keys).subtracting(words).isEmpty)
     }
 
-    @Test func `the defaults are those of the design`() throws {
+    @Test func `the defaults are as designed`() throws {
         let defaults = try configuration(credentialYAML)
         #expect(defaults.kafka.bootstrapServers == "localhost:9092")
         #expect(defaults.kafka.start == .earliest)
@@ -71,7 +71,7 @@ private func file(_ path: String) throws -> String {
     }
 
     /// After a change of a key: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ConfigurationValueTests`.
-    @Test func `the reference in the repository is the generated one`() throws {
+    @Test func `the reference in the repository is up to date`() throws {
         if unsafe getenv("HELIOGRAPH_WRITE_DOCS") != nil {
             let root = URL(filePath: #filePath).deletingLastPathComponent()
                 .deletingLastPathComponent().deletingLastPathComponent()
@@ -81,7 +81,7 @@ private func file(_ path: String) throws -> String {
         #expect(try file("docs/configuration.md") == ConfigurationReference.markdown)
     }
 
-    @Test func `a registry has several addresses, without a slash at their ends`() throws {
+    @Test func `a registry can have several URLs, whose trailing slashes are removed`() throws {
         let read = try configuration(
             credentialYAML + "schema_registry: {url: 'http://a:8081/, https://b/registry/'}\n"
         )
@@ -110,13 +110,13 @@ private func file(_ path: String) throws -> String {
         #expect(read.sources.map(\.topic.name) == ["urgent", "bulk"])
         #expect(read.apns.credentials[0].bundleIDs == [.exact("a.b"), .prefix("a.")])
         #expect(read.results.deadLetterTopic == nil)
-        // Nothing is said of what cannot be null: the file holds.
+        // Variables that are not nullable and not set leave the file's value.
         #expect(read.kafka.start == .latest)
         #expect(read.shards == 3)
         #expect(read.kafka.groupID == "true")
     }
 
-    @Test func `a property of Kafka's client may be named with its file`() throws {
+    @Test func `a property of Kafka's client can come from a file`() throws {
         let read = try configuration(
             credentialYAML
                 + "kafka: {properties: {sasl.password_file: /a, producer.ssl.key.pem_file: /b}}\n",
@@ -163,7 +163,7 @@ private func file(_ path: String) throws -> String {
         #expect(read.kafka.properties == ["client.id": "file"])
         #expect(read.sources.map(\.topic.name) == ["notifications"])
         #expect(read.apns.credentials.count == 1)
-        // Where something else of the list is set, they are of no entry either.
+        // If something else of the list is set, they do not count as an entry either.
         let sources = try configuration(
             credentialYAML + "sources: [{topic: a}]\n",
             ["HELIOGRAPH_SOURCES_1_TOPIC": "", "HELIOGRAPH_SOURCES_3_TOPIC": ""]
@@ -172,7 +172,7 @@ private func file(_ path: String) throws -> String {
         #expect(problems(credentialYAML, ["HELIOGRAPH_SHARD": ""]).count == 1)
     }
 
-    @Test func `a key ID's file may come from a variable`() throws {
+    @Test func `the file of a key ID can come from a variable`() throws {
         let read = try configuration(
             credentialYAML.replacing("      key_id: ABC123DEFG\n", with: ""),
             ["HELIOGRAPH_APNS_CREDENTIALS_0_KEY_ID_FILE": "/keys/id"]
@@ -193,7 +193,7 @@ private func file(_ path: String) throws -> String {
             ("retry: {later: [2s]}\n", ["HELIOGRAPH_RETRY_LATER": ""], [2]),
         ] as [(String, [String: String], [Int])]
     )
-    func `the delays of the retry topics may be changed or left out`(
+    func `the delays of the retry topics can be changed or omitted`(
         yaml: String,
         environment: [String: String],
         seconds: [Int]
@@ -202,7 +202,7 @@ private func file(_ path: String) throws -> String {
         #expect(read.retry.later == seconds.map { .seconds($0) })
     }
 
-    @Test func `Kubernetes' variables for a Service of our name are left alone`() throws {
+    @Test func `Kubernetes' variables for a Service named heliograph are ignored`() throws {
         let read = try configuration(
             credentialYAML,
             [
@@ -219,7 +219,7 @@ private func file(_ path: String) throws -> String {
         #expect(read.admin.port == 9464)
     }
 
-    @Test func `the summary shows what holds and hides secrets`() throws {
+    @Test func `the summary shows the effective values and hides secrets`() throws {
         let summary = try configuration(
             credentialYAML + "kafka: {properties: {sasl.password: s3cret, client.id: c}}\n",
             ["HELIOGRAPH_LOG_LEVEL": "debug"]
@@ -243,7 +243,7 @@ private func file(_ path: String) throws -> String {
             ("a.b:1", nil),
         ] as [(String, String?)]
     )
-    func `an endpoint is https, a host and a port`(url: String, read: String?) {
+    func `an endpoint consists of https, a host and a port`(url: String, read: String?) {
         #expect(Endpoint(url: url)?.description == read)
     }
 
@@ -254,11 +254,11 @@ private func file(_ path: String) throws -> String {
             ("com.*.App", nil), ("com.example*", nil), ("", nil), ("com..App", nil), ("a b", nil),
         ] as [(String, BundleIDPattern?)]
     )
-    func `a star stands only at the end, after a dot`(text: String, pattern: BundleIDPattern?) {
+    func `a star is only allowed at the end, after a dot`(text: String, pattern: BundleIDPattern?) {
         #expect(BundleIDPattern(text) == pattern)
     }
 
-    @Test func `missing, odd and oversized files are found before the start`() throws {
+    @Test func `missing, malformed and oversized files are found at the start`() throws {
         var read = try configuration(credentialYAML)
         read.apns.caFile = "/dev/null"
         #expect(
@@ -296,7 +296,7 @@ private func file(_ path: String) throws -> String {
             ("ssl.ca.location: /nope", []),
         ] as [(String, [String])]
     )
-    func `files of Kafka's client are looked at if it reads them`(
+    func `files of Kafka's client are checked if the client reads them`(
         properties: String,
         unreadable: [String]
     ) throws {
@@ -307,7 +307,7 @@ private func file(_ path: String) throws -> String {
         )
     }
 
-    @Test func `a file of Kafka's client is reported with its place`() throws {
+    @Test func `a file of Kafka's client is reported with its position`() throws {
         let read = try configuration(
             credentialYAML + "kafka: {properties: {security.protocol: ssl}}",
             ["HELIOGRAPH_KAFKA_PROPERTIES_SSL_CA_LOCATION": "/nope"]

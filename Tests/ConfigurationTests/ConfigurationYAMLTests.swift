@@ -1,7 +1,7 @@
 import Configuration
 import Testing
 
-/// What YAML itself decides about a configuration: what is a key, a text, a number.
+/// What YAML itself decides about a configuration: keys, texts and numbers.
 @Suite struct ConfigurationYAMLTests {
     @Test(
         arguments: [
@@ -75,14 +75,14 @@ import Testing
             ),
         ] as [(String, [String])]
     )
-    func `what a mapping cannot hold names its key and its place`(
+    func `an unsupported key names its path and its position`(
         yaml: String,
         expected: [String]
     ) {
         #expect(problems(credentialYAML + yaml) == expected)
     }
 
-    @Test func `any number of keys that are set twice is reported, with everything else`() {
+    @Test func `all duplicate keys are reported, together with everything else`() {
         let lines = (0..<300).map { "    p\($0): a\n    p\($0): b\n" }
         let found = problems(
             credentialYAML + "kafka:\n  start: newest\n  properties:\n" + lines.joined()
@@ -94,9 +94,9 @@ import Testing
         )
     }
 
-    /// A password that begins with `*` or `!` and lacks quotes.
+    /// A password that begins with `*` or `!` and is not quoted.
     @Test(arguments: ["*Hunter2", "!Hunter2", "!Hunter2 x", "&Hunter2 !Hunter2", "!<Hunter2> x"])
-    func `a value that lacks its quotes is not shown`(value: String) {
+    func `a value that lacks quotes is not shown`(value: String) {
         let found = problems(
             credentialYAML + "kafka: {properties: {sasl.password: \(value)}}\n"
         )
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: ["kafka: *a9\n", "? *a9\n: x\n", "kafka: {? *a9 : x}\n", "<<: *a9\n"])
-    func `an alias bomb is one line`(use: String) {
+    func `an alias bomb takes one line`(use: String) {
         let levels = (1...9).map { level in
             let entries = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
             return "a\(level): &a\(level) [\(entries)]\n"
@@ -118,7 +118,7 @@ import Testing
         )
     }
 
-    @Test func `aliases stand for what they name`() throws {
+    @Test func `aliases are replaced by their values`() throws {
         let read = try configuration(
             credentialYAML
                 + """
@@ -131,7 +131,7 @@ import Testing
         #expect(read.sources[0].weight == 7)
     }
 
-    /// Numbers and words are text where a text is expected.
+    /// Numbers and words are text where text is expected.
     @Test(arguments: [
         ("007", "007"), ("1234567890", "1234567890"), ("0x10", "0x10"), ("1e3", "1e3"),
         (".inf", ".inf"), ("no", "no"), ("off", "off"), ("yes", "yes"),
@@ -139,7 +139,7 @@ import Testing
         ("nUll", "nUll"), ("\"null\"", "null"), ("'~'", "~"), ("\"true\"", "true"),
         ("!!str true", "true"), ("!!str null", "null"), ("!!int 5", "5"), ("|-\n    a", "a"),
     ])
-    func `a text is taken as it is written`(value: String, text: String) throws {
+    func `a text is read as written`(value: String, text: String) throws {
         let read = try configuration(credentialYAML + "kafka:\n  group_id: \(value)\n")
         #expect(read.kafka.groupID == text)
     }
@@ -149,7 +149,7 @@ import Testing
         ("true", "is a boolean"), ("FALSE", "is a boolean"), ("!!bool 'true'", "is a boolean"),
         ("''", "is empty"), ("!!str", "is empty"),
     ])
-    func `null, booleans and nothing are no text`(value: String, cause: String) {
+    func `null, booleans and empty values are not text`(value: String, cause: String) {
         let found = problems(credentialYAML + "kafka:\n  group_id: \(value)\n")
         let start = "kafka.group_id: \(cause); expected text of up to 200 bytes (h.yaml:9:"
         #expect(found.count == 1)
@@ -164,7 +164,7 @@ import Testing
             (".inf", nil), ("true", nil), ("sixteen", nil),
         ] as [(String, Int?)]
     )
-    func `a whole number is one of the core schema's`(value: String, number: Int?) throws {
+    func `a whole number follows the core schema`(value: String, number: Int?) throws {
         let yaml = credentialYAML + "shards: \(value)\n"
         if let number {
             #expect(try configuration(yaml).shards == number)
@@ -184,7 +184,7 @@ import Testing
             ("1", nil), ("'true'", nil), ("!!str true", nil),
         ] as [(String, Bool?)]
     )
-    func `a boolean is one of the core schema's`(value: String, isOn: Bool?) throws {
+    func `a boolean follows the core schema`(value: String, isOn: Bool?) throws {
         let yaml = credentialYAML + "kafka: {create_topics: \(value)}\n"
         if let isOn {
             #expect(try configuration(yaml).kafka.createTopics == isOn)
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `the variable that names the file is not a key`() {
+    @Test func `the variable for the file's name is not a key`() {
         #expect(problems(credentialYAML, ["HELIOGRAPH_CONFIG": "/etc/heliograph.yaml"]) == [])
         #expect(problems(credentialYAML, ["HELIOGRAPH_CONFIG": ""]) == [])
         #expect(

@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 
 @Suite struct CredentialEnvironmentTests {
-    /// One credential for each list of further keys.
+    /// One credential per list of extra keys.
     private func yaml(_ keys: [String]) -> String {
         let credentials = keys.enumerated().map { index, keys in
             """
@@ -21,7 +21,7 @@ import Vocabulary
         (", environments: [sandbox, production]", [.sandbox, .production], .sandbox),
         (", environments: [production], environment: production", [.production], .production),
     ])
-    func `events that name no environment go to the first that the credential serves`(
+    func `events without an environment use the first one of their credential`(
         keys: String,
         environments: [APNsEnvironment],
         standard: APNsEnvironment
@@ -32,7 +32,7 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        // One bundle ID, a key for each environment.
+        // One bundle ID, with a key for each environment.
         ([", environments: [production]", ", environments: [sandbox]"], []),
         (
             [", environments: [production]", ""],
@@ -49,7 +49,7 @@ import Vocabulary
         ),
         ([", environments: [test]"], ["apns.credentials.0.environments.0: is 'test'"]),
     ])
-    func `an app's environments have one credential each`(keys: [String], expected: [String]) {
+    func `each environment of an app has one credential`(keys: [String], expected: [String]) {
         let told = problems(yaml(keys))
         #expect(told.count == expected.count, "\(told)")
         for (problem, start) in zip(told, expected) { #expect(problem.contains(start)) }

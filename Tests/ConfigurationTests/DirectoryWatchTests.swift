@@ -11,14 +11,14 @@ import Testing
     )
 
     @Test(arguments: [
-        // What is in use is nothing new.
+        // The content in use is not a change.
         (["old", "old"], []),
-        // Twice the same, once.
+        // Two equal reads report it once.
         (["new", "new", "new"], ["new"]),
-        // Half of a swap is passed over.
+        // A half-finished swap is skipped.
         (["half", "new", "new"], ["new"]),
         (["new", "old", "new", "new"], ["new"]),
-        // There and back.
+        // A change and its reversal.
         (["new", "new", "old", "old"], ["new", "old"]),
         // Unreadable for longer than a moment.
         (["broken", "new", "new"], ["new"]),

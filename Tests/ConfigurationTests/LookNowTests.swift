@@ -4,15 +4,15 @@ import Testing
 @Suite struct LookNowTests {
     @Test(
         arguments: [
-            // What is in use is nothing new, asked for or not.
+            // The content in use is not a change, requested or not.
             ([("old", true)], []),
-            // One reading is enough, and it is taken once.
+            // One read suffices, and its content is used once.
             ([("new", true), ("new", false), ("new", true)], ["new"]),
-            // It may be the second one, too.
+            // It may also be the second read.
             ([("new", false), ("new", true)], ["new"]),
-            // A half-written file that was seen before is none of its business.
+            // An incomplete file read before the request does not matter.
             ([("half", false), ("new", true), ("new", false)], ["new"]),
-            // What follows is judged as always.
+            // Later reads follow the usual rule.
             ([("new", true), ("next", false)], ["new"]),
             ([("new", true), ("next", false), ("next", false)], ["new", "next"]),
         ] as [([(String, Bool)], [String])]
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a watching thread looks when it is asked to`() async throws {
+    func `a watching thread reads on request`() async throws {
         let (looks, continuation) = AsyncStream<(count: Int, isAsked: Bool)>.makeStream()
         let thread = try WatchThread()
         thread.start(named: "test", 0) { count, isAsked in
@@ -38,7 +38,7 @@ import Testing
         #expect(first?.count == 1 && first?.isAsked == false)
         thread.lookNow()
         var next = await iterator.next()
-        // Its time may have come before.
+        // Its regular read may have come before.
         while next?.isAsked == false { next = await iterator.next() }
         #expect(next?.isAsked == true)
         thread.stop()

@@ -39,7 +39,7 @@ import Testing
         ("localhost, 127.0.0.1,.internal", "127.0.0.10", false),
         ("localhost, 127.0.0.1,.internal", "simulator.internal", true),
     ])
-    func `NO_PROXY is read as everybody reads it`(text: String, host: String, covered: Bool) {
+    func `NO_PROXY follows the common rules`(text: String, host: String, covered: Bool) {
         #expect(ProxyExceptions(text).covers(host) == covered)
     }
 
@@ -50,7 +50,7 @@ import Testing
         ("  no_proxy: c.d", ["NO_PROXY": "a.b"], "c.d"),
         ("", ["NO_PROXY": "a.b", "HELIOGRAPH_APNS_NO_PROXY": "e.f"], "e.f"),
     ])
-    func `the key beats the variable`(
+    func `the key wins over the variable`(
         yaml: String,
         environment: [String: String],
         expected: String?

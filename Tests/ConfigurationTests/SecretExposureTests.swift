@@ -20,9 +20,9 @@ import Testing
             0o602, service, service, false,
             "is readable by every user (mode 0602); set mode 0600, or 0640 if root owns it"
         ),
-        // Execution is no way to read it.
+        // Execute permission does not allow reading.
         (0o711, service, service, false, nil),
-        // The group is how the service reads it: a chart's 0440 with fsGroup, or a host's 0640.
+        // The service reads it through its group: a chart's 0440 with fsGroup, or a host's 0640.
         (0o440, root, service, false, nil),
         (0o640, root, service, false, nil),
         (0o640, somebody, service, false, nil),
@@ -35,11 +35,11 @@ import Testing
             0o4, root, root, false,
             "is readable by every user (mode 0004); set mode 0600, or 0640 if root owns it"
         ),
-        // What Kubernetes and Docker do unless they are told otherwise.
+        // The defaults of Kubernetes and Docker.
         (0o644, root, service, true, nil),
         (0o444, service, service, true, nil),
     ])
-    func `a secret is its owner's, or its group's where the service is not its owner`(
+    func `a secret is readable by its owner only, or by its group if the service is not the owner`(
         mode: UInt32,
         owner: UInt32,
         user: UInt32,

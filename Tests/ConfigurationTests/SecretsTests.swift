@@ -13,7 +13,7 @@ import Testing
             "http://u:p:/@p@host and https://a:b@c",
             "http://u:(hidden)@host and https://a:(hidden)@c"
         ),
-        // Rather too much than too little.
+        // In doubt, more is hidden.
         ("http://a,http://u:p@b", "http://a,http:(hidden)@b"), ("://:@", "://:(hidden)@"),
     ])
     func `a password in a URL is not quoted`(text: String, shown: String) {
@@ -26,11 +26,11 @@ import Testing
         ("key:secret@host:8081", "key:(hidden)@host:8081"),
         ("https://a:b@h,https://c:d@i", "https://a:(hidden)@i"),
     ])
-    func `a value that is refused does not show its password`(value: String, shown: String) {
+    func `a refused value does not show its password`(value: String, shown: String) {
         #expect(Secrets.withoutPassword(inValue: value) == shown)
     }
 
-    @Test func `a problem does not quote it either`() {
+    @Test func `a problem does not quote a password`() {
         let problem = ConfigurationProblem(path: "apns.proxy", message: "is 'http://u:p4ss@h:1'")
         #expect(problem.description == "apns.proxy: is 'http://u:(hidden)@h:1'")
     }
@@ -43,7 +43,7 @@ import Testing
         ("sasl.mechanism", false), ("sasl.mechanisms", false), ("ssl.ca.location", false),
         ("security.protocol", false),
     ])
-    func `what Kafka is told in confidence is not shown`(
+    func `secret properties of Kafka are hidden`(
         property: String,
         isHidden: Bool
     ) throws {

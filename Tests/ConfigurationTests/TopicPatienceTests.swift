@@ -10,7 +10,7 @@ import Vocabulary
         #expect(asked == [true, true, true, false, false])
     }
 
-    /// The limits are those of the service and of commands.
+    /// The limits of the service and of commands.
     @Test(
         arguments: [
             (nil, [30_000, 5000]), ("60000", [60_000, 5000]), ("1000", [1000, 1000]),

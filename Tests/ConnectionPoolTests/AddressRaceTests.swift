@@ -2,7 +2,7 @@ import ConnectionPool
 import Testing
 import Vocabulary
 
-/// A candidate as "6" or "4", with the connections it has: "6x2".
+/// A candidate as "6" or "4", with the number of its connections: "6x2".
 private func candidates(_ text: String) -> [AddressRace.Candidate] {
     text.split(separator: " ").map { word in
         let parts = word.split(separator: "x")
@@ -23,14 +23,17 @@ private func candidates(_ text: String) -> [AddressRace.Candidate] {
         ("4 4 6 6", [0, 2, 1, 3]),
         ("6 4 4 4", [0, 1, 2, 3]),
         ("6 6 6 4", [0, 3, 1, 2]),
-        // A server that has a connection already comes after those that have none.
+        // A server that has a connection comes after those without one.
         ("4x1 4 4", [1, 2, 0]),
         ("4x3 4x1 4x2", [1, 2, 0]),
         ("6x1 6 4x1 4", [1, 3, 0, 2]),
-        // The family that leads does so in each group.
+        // The preferred family comes first in each group.
         ("6x1 4 4", [1, 2, 0]),
     ])
-    func `addresses that are free go first, the families in turn`(text: String, order: [Int]) {
+    func `addresses without a connection come first, and families alternate`(
+        text: String,
+        order: [Int]
+    ) {
         var race = AddressRace(candidates(text))
         var tried: [Int] = []
         while let index = race.next(now: start) {
@@ -41,7 +44,7 @@ private func candidates(_ text: String) -> [AddressRace.Candidate] {
         #expect(race.isLost)
     }
 
-    @Test func `an address that swallows packets delays the next one by half a second only`() {
+    @Test func `an address that swallows packets delays the next one by half a second`() {
         var race = AddressRace(candidates("6 4"))
         #expect(race.next(now: start) == 0)
         #expect(race.next(now: start) == nil)
@@ -51,7 +54,7 @@ private func candidates(_ text: String) -> [AddressRace.Candidate] {
         #expect(race.nextAttemptAt(now: start + .milliseconds(500)) == nil)
     }
 
-    @Test func `an address that refuses is followed at once`() {
+    @Test func `after a refusing address the next one is tried at once`() {
         var race = AddressRace(candidates("6 4"))
         #expect(race.next(now: start) == 0)
         race.attemptFailed()
@@ -83,7 +86,7 @@ private func candidates(_ text: String) -> [AddressRace.Candidate] {
     }
 
     @Test(arguments: [1, 2, 3, 4, 8])
-    func `three servers may fail the handshake, then the race is lost`(addresses: Int) {
+    func `the race is lost after three failed handshakes`(addresses: Int) {
         var race = AddressRace(
             candidates(Array(repeating: "4", count: addresses).joined(separator: " "))
         )
@@ -97,7 +100,7 @@ private func candidates(_ text: String) -> [AddressRace.Candidate] {
         #expect(race.isLost)
     }
 
-    @Test func `an attempt that was never started cannot fail`() async {
+    @Test func `failing an attempt that was never started traps`() async {
         await #expect(processExitsWith: .failure) {
             var race = AddressRace([])
             race.attemptFailed()

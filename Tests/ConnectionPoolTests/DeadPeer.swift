@@ -1,23 +1,23 @@
 import ConnectionPool
 import Vocabulary
 
-/// A peer that is of no use, a service that goes on asking it, and how long that lasts.
+/// A peer that stops answering, a service that continues to ask it, and how long that lasts.
 ///
-/// Every connection answers a few requests, and none from then on.
+/// Every connection answers a few requests and then no more.
 struct DeadPeer {
     enum Kind: CaseIterable {
         case silent
         case answersPingsOnly
     }
 
-    /// What is drawn: how the peer fails, and how it is asked.
+    /// The random plan: how the peer fails, and how it is asked.
     struct Case {
         let kind: Kind
         /// Requests that each connection answers.
         let answers: Int
         let limits: PoolMachine.Limits
         let requestTimeout: Duration
-        /// From one new request to the next.
+        /// The interval between new requests.
         let gap: Duration
         let attempts: Int
         let retryDelay: Duration
@@ -27,7 +27,7 @@ struct DeadPeer {
         init(seed: UInt64) {
             var random = SeededGenerator(seed: seed)
             func duration(_ milliseconds: ClosedRange<Int64>) -> Duration {
-                // As likely short as long: each doubling has the same weight.
+                // Log-uniform, so short and long values are equally likely.
                 var most = milliseconds.lowerBound
                 let doublings =
                     (milliseconds.upperBound / milliseconds.lowerBound).bitWidth
@@ -60,13 +60,13 @@ struct DeadPeer {
         let isAnswered: Bool
     }
 
-    /// What is known of a connection from outside.
+    /// The externally visible state of a connection.
     struct Sight {
         var answersLeft: Int
-        /// When it was first asked since its last answer; nil: it owes none.
+        /// The first request since its last answer; nil if none is unanswered.
         var askedAt: Instant?
         var pingedAt: Instant?
-        /// When no stream could open on it any more.
+        /// When it stopped accepting streams.
         var leftAt: Instant?
         /// Its streams may still end.
         var isOpen = true
@@ -79,7 +79,7 @@ struct DeadPeer {
     private var pongs: [(at: Instant, ConnectionID)] = []
     private var opens: [(at: Instant, ConnectionID)] = []
     private(set) var sights: [ConnectionID: Sight] = [:]
-    /// The longest time from the first request without an answer to the end of all hope.
+    /// The longest time from the first unanswered request until the connection is given up.
     private(set) var longestTrust = Duration.zero
 
     private static let latency = Duration.milliseconds(30)
@@ -96,7 +96,7 @@ struct DeadPeer {
 
     var leftCount: Int { sights.values.count { $0.leftAt != nil } }
 
-    /// Lets the next thing happen, whatever it is.
+    /// Advances to the next event of any kind.
     mutating func step() {
         let now = bench.now
         var next = bench.pool.nextDeadline(now: now).map { max($0, now) }
@@ -181,7 +181,7 @@ struct DeadPeer {
         }
         let due = requests.count { $0.at <= now }
         bench.pool.demandChanged(waiting: due)
-        // What found no stream is dropped: others come.
+        // Requests without a stream are dropped; others follow.
         let hasNew = requests.contains { $0.at <= now && $0.attempt == 1 }
         requests.removeAll { $0.at <= now }
         if hasNew { requests.append((now + plan.gap, 1)) }

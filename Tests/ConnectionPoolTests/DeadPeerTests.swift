@@ -2,15 +2,15 @@ import ConnectionPool
 import Testing
 import Vocabulary
 
-/// A connection that answers nothing is found, left and replaced, whatever the time limits, rates
-/// and retries are.
+/// A connection that answers nothing is detected and replaced, for any time limits, rates and
+/// retries.
 @Suite struct DeadPeerTests {
     @Test(arguments: UInt64(1)...200)
-    func `a peer that answers no request is left in bounded time`(seed: UInt64) {
+    func `a peer that answers no request is left within a bounded time`(seed: UInt64) {
         let plan = DeadPeer.Case(seed: seed)
         var peer = DeadPeer(plan, seed: seed)
         let patience = Duration.seconds(20)
-        // Until it was asked for the last answer and for one more, and the longest backoff.
+        // Includes the request for the last answer, one more, and the longest backoff.
         let perConnection: Duration = plan.gap * (plan.answers + 2) + patience + .seconds(60)
         let horizon = Instant(nanoseconds: 0) + perConnection * 3
         while peer.leftCount < 3, peer.now < horizon { peer.step() }
@@ -21,9 +21,9 @@ import Vocabulary
         }
     }
 
-    /// The rule in numbers, for streams of which one at a time is open.
+    /// The rule in numbers, for one open stream at a time.
     @Test(arguments: [Duration.milliseconds(100), .seconds(5), .seconds(10), .seconds(300)])
-    func `the PING comes ten seconds after the first request, however often it is repeated`(
+    func `the PING is sent ten seconds after the first request, however often it is repeated`(
         timeout: Duration
     ) {
         var bench = PoolBench()
@@ -45,7 +45,7 @@ import Vocabulary
         #expect(pingedAt == askedAt + .seconds(10))
     }
 
-    @Test func `a request that was answered by nobody counts also when nothing else is sent`() {
+    @Test func `an unanswered request counts even if nothing else is sent`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()

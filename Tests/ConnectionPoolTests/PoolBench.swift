@@ -1,7 +1,7 @@
 import ConnectionPool
 import Vocabulary
 
-/// A pool with a clock and a log of what it wanted done.
+/// A pool with a clock and a log of its actions.
 struct PoolBench {
     var pool: PoolMachine
     var now = Instant(nanoseconds: 0)
@@ -34,7 +34,7 @@ struct PoolBench {
         pool.streamAnswered(on: id, shows: .credential, after: .zero, now: now)
     }
 
-    /// Opens a stream and answers it so; nil: it stays open.
+    /// Opens a stream and gives it this answer; with nil it stays open.
     mutating func ask(_ answer: AnswerWorth?) {
         guard let id = wantStream(), let answer else { return }
         pool.streamAnswered(on: id, shows: answer, after: .zero, now: now)

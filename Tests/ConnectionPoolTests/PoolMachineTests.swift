@@ -6,7 +6,7 @@ private let first = ConnectionID(rawValue: 1)
 private let second = ConnectionID(rawValue: 2)
 
 @Suite struct PoolMachineTests {
-    @Test func `a replaced credential drains what is open, and starts over at once`() {
+    @Test func `a replaced credential drains its connections, and reconnects at once`() {
         var bench = PoolBench(.init(minConnections: 2))
         bench.pool.useBegan()
         #expect(bench.advance() == [.connect(first), .connect(second)])
@@ -15,9 +15,9 @@ private let second = ConnectionID(rawValue: 2)
         var actions: [PoolMachine.Action] = []
         bench.pool.credentialReplaced(actions: &actions)
         #expect(actions == [.drain(first), .close(second, .superseded)])
-        #expect(bench.pool.openStreams == 1, "what is under way finishes")
+        #expect(bench.pool.openStreams == 1, "open streams finish")
         #expect(bench.wantStream() == nil)
-        // How they end says nothing about the new credential: no backoff.
+        // How the old connections end says nothing about the new credential: no backoff.
         bench.close(2)
         bench.pool.streamBroke(on: first, now: bench.now)
         bench.close(1)
@@ -25,7 +25,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(1)).contains(.connect(third)))
     }
 
-    @Test func `a suspended pool gives up what it was opening`() {
+    @Test func `a suspended pool abandons its connects`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         #expect(bench.advance() == [.connect(first)])
@@ -38,7 +38,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance() == [.connect(second)])
     }
 
-    @Test func `an unused pool connects only when something is wanted`() {
+    @Test func `an unused pool connects only on demand`() {
         var bench = PoolBench()
         #expect(bench.advance().isEmpty)
         #expect(bench.wantStream() == nil)
@@ -58,7 +58,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test(arguments: [AnswerWorth.presence, .service, .success])
-    func `an answer that does not show the provider token valid opens no more streams`(
+    func `an answer that does not prove the provider token opens no more streams`(
         answer: AnswerWorth
     ) {
         var bench = PoolBench()
@@ -84,13 +84,13 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.wantStream() == first)
     }
 
-    @Test func `the pool grows one connection at a time under pressure, up to its bound`() {
+    @Test func `the pool grows by one connection at a time, up to its limit`() {
         var bench = PoolBench(.init(maxConnections: 2))
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, streams: 1, proven: true)
         bench.pool.demandChanged(waiting: 5)
-        #expect(bench.advance().isEmpty, "what waits does not wait for a stream")
+        #expect(bench.advance().isEmpty, "the waiting event does not wait for a stream")
         bench.fill(to: 1)
         #expect(bench.advance() == [.connect(second)])
         #expect(bench.advance().isEmpty)
@@ -109,7 +109,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.wantStream() == first)
     }
 
-    @Test func `failed connects back off, with jitter, up to the bound`() {
+    @Test func `failed connects back off with jitter, up to a maximum`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         var waits: [Duration] = []
@@ -126,7 +126,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test(arguments: [true, false])
-    func `connections that end before any answer back off`(requiresProof: Bool) {
+    func `connections that end before any answer cause backoff`(requiresProof: Bool) {
         var bench = PoolBench(requiresProof: requiresProof)
         bench.pool.useBegan()
         for id in UInt32(1)...7 {
@@ -137,7 +137,7 @@ private let second = ConnectionID(rawValue: 2)
             bench.goAway(id)
             bench.close(id)
         }
-        // One that stood for long and was asked for nothing says nothing against the peer.
+        // An old connection without requests is no evidence against the peer.
         #expect(bench.advanceToDeadline() == [.connect(ConnectionID(rawValue: 8))])
         bench.open(8)
         _ = bench.advance(by: .seconds(60))
@@ -145,7 +145,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance() == [.connect(ConnectionID(rawValue: 9))])
     }
 
-    @Test func `churn of working connections is limited too`() {
+    @Test func `reconnects of working connections are limited, too`() {
         var bench = PoolBench(.init(reconnect: .init(burst: 3, refillInterval: .seconds(2))))
         bench.pool.useBegan()
         for id in UInt32(1)...3 {
@@ -157,7 +157,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(2)) == [.connect(ConnectionID(rawValue: 4))])
     }
 
-    @Test func `an idle connection is pinged, and given up when the PING stays unanswered`() {
+    @Test func `an idle connection gets a PING, and is given up if it stays unanswered`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
@@ -168,7 +168,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(1)) == [.close(first, .pingUnanswered)])
     }
 
-    @Test func `an answered PING starts the idle time again`() {
+    @Test func `an answered PING restarts the idle time`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
@@ -179,7 +179,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(1)) == [.ping(first)])
     }
 
-    @Test func `silence with open streams is looked into sooner`() {
+    @Test func `silence with open streams causes an earlier PING`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
@@ -197,7 +197,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(10)) == [.close(first, .connectTimedOut)])
     }
 
-    @Test func `after GOAWAY no stream opens there, and a successor is connected at once`() {
+    @Test func `after GOAWAY no stream opens there, and a new connection is made at once`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
@@ -207,7 +207,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance() == [.connect(second)])
     }
 
-    @Test func `a surplus connection closes when idle for long, the last one stays`() {
+    @Test func `a surplus idle connection closes, the last one stays`() {
         var bench = PoolBench(.init(minConnections: 1, pingAfterIdle: .seconds(3600)))
         bench.pool.useBegan()
         _ = bench.advance()
@@ -223,7 +223,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(600)).isEmpty)
     }
 
-    @Test func `a stream opened beyond the limit is a programmer's error`() async {
+    @Test func `opening a stream beyond the limit traps`() async {
         await #expect(processExitsWith: .failure) {
             var connection = ConnectionMachine(
                 id: ConnectionID(rawValue: 1),

@@ -6,7 +6,7 @@ private let first = ConnectionID(rawValue: 1)
 private let second = ConnectionID(rawValue: 2)
 
 @Suite struct PoolSizeTests {
-    /// A pool with one proven connection, which PINGs hardly ever.
+    /// A pool with one proven connection and rare PINGs.
     private func bench(streams: Int = 1000, max: Int = 8) -> PoolBench {
         var bench = PoolBench(
             .init(maxConnections: max, pingAfterIdle: .seconds(36000), idleTimeout: .seconds(600))
@@ -18,7 +18,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test(arguments: [
-        // Open streams, answers in milliseconds at first and later, whether it grows.
+        // Open streams, answer times in milliseconds at first and later, whether the pool grows.
         (64, 20, 200, true),
         (32, 20, 200, true),
         (31, 20, 200, false),
@@ -27,7 +27,7 @@ private let second = ConnectionID(rawValue: 2)
         (64, 100, 185, false),
         (64, 100, 300, true),
     ])
-    func `crowded connections whose answers slow down are joined by another`(
+    func `the pool grows if busy connections slow down`(
         open: Int,
         best: Int,
         later: Int,
@@ -42,7 +42,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance() == (grows ? [.connect(second)] : []))
     }
 
-    @Test func `after it grew, only new answers count`() {
+    @Test func `after the pool grew, only new answers count`() {
         var bench = bench()
         for _ in 0..<32 { bench.exchange(after: .milliseconds(10)) }
         bench.fill(to: 200)
@@ -55,7 +55,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance() == [.connect(ConnectionID(rawValue: 3))])
     }
 
-    @Test func `what was the best is forgotten after three windows`() {
+    @Test func `the best answer time is forgotten after three windows`() {
         var bench = bench()
         for _ in 0..<32 { bench.exchange(after: .milliseconds(10)) }
         for _ in 0..<3 {
@@ -67,7 +67,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test(arguments: [(1, true), (15, true), (16, false)])
-    func `a busy connection that is not needed closes after a while`(
+    func `a busy connection that is not needed closes after some time`(
         open: Int,
         shrinks: Bool
     ) {
@@ -90,7 +90,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(drained == shrinks)
     }
 
-    @Test func `a connection that answers PINGs but no stream is replaced, with backoff`() {
+    @Test func `a connection that answers only PINGs is replaced, with backoff`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
@@ -102,14 +102,14 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(1)) == [.drainStalled(first), .connect(second)])
         #expect(bench.wantStream() == nil)
         bench.open(2, proven: true)
-        // The stall counts as a failed connect: the next one is not made at once.
+        // The stall counts as a failed connect, so the next one is not made at once.
         bench.close(1)
         bench.close(2)
         #expect(bench.advance().isEmpty)
         #expect(bench.advance(by: .seconds(1)) == [.connect(ConnectionID(rawValue: 3))])
     }
 
-    @Test func `a connection that allows no stream is replaced when somebody waits for one`() {
+    @Test func `a connection that allows no stream is replaced if an event waits for one`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
@@ -122,7 +122,7 @@ private let second = ConnectionID(rawValue: 2)
         bench.open(2, streams: 0)
         #expect(bench.advance(by: .seconds(19)).isEmpty)
         bench.pool.streamLimitChanged(second, to: 1, now: bench.now)
-        #expect(bench.advance(by: .seconds(1)).isEmpty, "it allows one after all")
+        #expect(bench.advance(by: .seconds(1)).isEmpty, "it allows a stream again")
         #expect(bench.wantStream() == second)
     }
 

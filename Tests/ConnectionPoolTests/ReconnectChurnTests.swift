@@ -3,9 +3,9 @@ import Testing
 import Vocabulary
 
 @Suite struct ReconnectChurnTests {
-    /// Apple takes quick connecting and disconnecting for an attack.
+    /// Apple treats frequent reconnects as an attack.
     @Test(arguments: AnswerWorth.allCases, [true, false])
-    func `the wait grows with each connection, until one works`(
+    func `the wait grows with each connection until one works`(
         answer: AnswerWorth,
         requiresProof: Bool
     ) {
@@ -23,10 +23,10 @@ import Vocabulary
         }
     }
 
-    /// A hundred streams, one of which tells to go away: the others may take their time, and the
-    /// successor is there before they end.
+    /// A hundred streams, one of which triggers GOAWAY: the others may take long, and the new
+    /// connection exists before they end.
     @Test(arguments: [true, false])
-    func `a refused event waits also while other streams are open`(isByGoAway: Bool) {
+    func `a refused event also waits while other streams are open`(isByGoAway: Bool) {
         var bench = PoolBench(requiresProof: false)
         bench.pool.useBegan()
         var waits: [Duration] = []
@@ -44,14 +44,15 @@ import Vocabulary
             let ceiling = Duration.seconds(1 << (failures - 1))
             #expect(wait >= ceiling / 2 && wait <= ceiling, "after \(failures) failures")
         }
-        // An answer that still comes shows that they work, and their ends count no second time.
+        // A later answer shows that the connection works, and the ends of streams do not count
+        // again.
         let first = ConnectionID(rawValue: 1)
         bench.pool.streamAnswered(on: first, shows: .success, after: .zero, now: bench.now)
         for number in UInt32(1)...7 { bench.close(number) }
         #expect(connect(8, &bench) == .zero)
     }
 
-    /// Opens the next connection when the pool wants it.
+    /// Opens the next connection when the pool requests it.
     ///
     /// - Returns: How long it waited.
     private func connect(_ number: UInt32, _ bench: inout PoolBench) -> Duration {
@@ -64,7 +65,7 @@ import Vocabulary
             }
             for case .ping(let id) in actions { bench.pool.pingAnswered(id, now: bench.now) }
         }
-        Issue.record("connection \(number) was never wanted")
+        Issue.record("connection \(number) was never requested")
         return .zero
     }
 }

@@ -24,7 +24,7 @@ import Vocabulary
         #expect((expiry.trouble != nil) == (expected == .expired))
     }
 
-    @Test func `before its time a certificate is unusable`() {
+    @Test func `a certificate that is not yet valid is unusable`() {
         let expiry = CertificateExpiry(
             notBefore: Timestamp(milliseconds: 5),
             notAfter: Timestamp(milliseconds: 100 * Self.day),

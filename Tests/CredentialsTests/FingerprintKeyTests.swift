@@ -5,12 +5,13 @@ import Vocabulary
 @Suite struct FingerprintKeyTests {
     private static let key = Array("0123456789abcdef".utf8)
 
-    /// `printf %s TOKEN | openssl dgst -sha256 -hmac 0123456789abcdef`, 16 digits of it.
+    /// The first 16 digits of `printf %s TOKEN
+    /// openssl dgst -sha256 -hmac 0123456789abcdef`.
     @Test(arguments: [
         ("00ff", "d9a54c5b0cac47f1"), ("00FF", "d9a54c5b0cac47f1"),
         ("a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90", "cc36042419bac21a"),
     ])
-    func `a fingerprint is what OpenSSL makes of token and key`(
+    func `a fingerprint equals OpenSSL's HMAC of the token`(
         token: String,
         fingerprint: String
     ) throws {
@@ -18,7 +19,7 @@ import Vocabulary
         #expect(key.fingerprint(of: try #require(DeviceToken(token))) == fingerprint)
     }
 
-    @Test func `another key is another fingerprint`() throws {
+    @Test func `another key gives another fingerprint`() throws {
         let token = try #require(DeviceToken("00ff"))
         let keys = ["0123456789abcdef", "0123456789abcdeg", "0123456789abcdef0"]
         let fingerprints = keys.compactMap {
@@ -36,7 +37,7 @@ import Vocabulary
     }
 
     @Test(arguments: ["", "\n", "0123456789abcde", "0123456789abcde\n      "])
-    func `a key that could be guessed is none`(file: String) {
+    func `a key that could be guessed is refused`(file: String) {
         #expect(FingerprintKey(file: Array(file.utf8)) == nil)
     }
 

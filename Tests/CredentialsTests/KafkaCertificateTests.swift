@@ -10,7 +10,7 @@ import Vocabulary
     private static let authority = EphemeralAuthority()
     private static let day = Duration.seconds(86_400)
 
-    /// The certificates of a client with these properties; `FILE` stands for a certificate's path.
+    /// The certificates that a client with these properties uses; `FILE` is replaced by a path.
     private func certificates(
         _ properties: String,
         validFor: Duration = day * 90
@@ -54,7 +54,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(90, false, false), (29, false, true), (-1, true, false)])
-    func `one that has expired is a problem, and one that soon will a warning`(
+    func `an expired certificate is a problem, and one that expires soon a warning`(
         days: Int,
         isProblem: Bool,
         isWarning: Bool

@@ -8,7 +8,7 @@ import Vocabulary
 @Suite struct ProviderTokenSourceTests {
     private let pem = EphemeralAuthority.signingKeyPEM()
 
-    /// Seconds after some moment.
+    /// Seconds after a fixed time.
     private static func moment(_ seconds: Int, skew: Int = 0) -> Moment {
         Moment(
             instant: Instant(nanoseconds: 7) + .seconds(seconds),
@@ -31,8 +31,9 @@ import Vocabulary
         var issuedAt: Int
     }
 
-    /// What APNs sees of them, with their restarts, whose clocks differ by up to four minutes.
-    @Test func `fifty processes show one token per slot, byte for byte the same`() throws {
+    /// The tokens that APNs sees from processes that restart and whose clocks differ by up to four
+    /// minutes.
+    @Test func `fifty processes use one token per slot, byte for byte the same`() throws {
         let skews = (0..<50).map { -120 + $0 * 240 / 49 }
         var processes = try skews.map { _ in try source() }
         var seen: [[UInt8]: Sighting] = [:]
@@ -47,12 +48,12 @@ import Vocabulary
             }
         }
         let sightings = seen.values.sorted { $0.issuedAt < $1.issuedAt }
-        // As many as slots: nobody's signature of the same slot differs.
+        // As many tokens as slots: all signatures of a slot are equal.
         #expect(sightings.count == 9)
         for (earlier, later) in zip(sightings, sightings.dropFirst()) {
             #expect(later.issuedAt - earlier.issuedAt == 1800)
             #expect(later.first - earlier.first >= 1200 || earlier.first == 0)
-            // Both are about while the clocks differ, and no longer.
+            // Both tokens are in use only while the clocks differ.
             #expect(earlier.last - later.first <= 240)
         }
         for sighting in sightings {
@@ -61,7 +62,7 @@ import Vocabulary
         }
     }
 
-    /// Seconds after the same moment.
+    /// Seconds after the same time.
     private static func issueTime(of token: [UInt8]) throws -> Int {
         let claims = try #require(
             Base64.url.decode(token.split(separator: UInt8(ascii: "."))[1])
@@ -70,7 +71,7 @@ import Vocabulary
         return try #require(Int(digits)) - 1_437_179_036
     }
 
-    /// Many requests are under way when a token expires, and all of them are answered so.
+    /// Many requests are in flight when a token expires, and all get this answer.
     @Test func `a token that APNs calls expired is replaced once`() throws {
         let source = try source()
         func expired(sentAt: Int, answeredAt: Int) -> [UInt8] {
@@ -78,7 +79,7 @@ import Vocabulary
             return source.token(now: Self.moment(answeredAt))
         }
         let first = source.token(now: Self.moment(600))
-        // 20 minutes after its turn came.
+        // 20 minutes after it came into use.
         let early = try Self.issueTime(of: first) + 2100
         #expect(expired(sentAt: early - 1, answeredAt: early - 1) == first)
         let second = expired(sentAt: early - 1, answeredAt: early)
@@ -86,7 +87,7 @@ import Vocabulary
         for seconds in [early, early + 60, early + 2399] {
             #expect(expired(sentAt: early - 1, answeredAt: seconds) == second, "\(seconds)")
         }
-        // Another process takes the very same when its time has come.
+        // Another process uses the same token when its time comes.
         #expect(try self.source().token(now: Self.moment(early + 600)) == second)
     }
 
@@ -96,7 +97,7 @@ import Vocabulary
         #expect(source.ageInUse(now: Self.moment(1)) == nil)
     }
 
-    @Test func `only what was used in the last five minutes has an age that matters`() throws {
+    @Test func `only a token used in the last five minutes has an age`() throws {
         let source = try source()
         #expect(source.ageInUse(now: Self.moment(0)) == nil)
         let issuedAt = try Self.issueTime(of: source.token(now: Self.moment(60)))

@@ -2,7 +2,7 @@ import Delivery
 import Vocabulary
 
 extension DeliveryEngine {
-    /// Assigns partitions, by default of a topic of so many, which is all that most tests need.
+    /// Assigns partitions, by default of a topic with this many, which suffices for most tests.
     mutating func partitionsAssigned(
         _ partitions: [PartitionID],
         of table: PartitionTable? = nil,
@@ -28,7 +28,7 @@ extension DeliveryEngine {
         partitionsAssigned(assigned, now: now)
     }
 
-    /// A record arrives, as the reader reads it.
+    /// Delivers a record, as the reader does.
     ///
     /// - Returns: whether it is taken.
     @discardableResult
@@ -52,7 +52,7 @@ extension DeliveryEngine {
         return recordArrived(arrival).isTaken
     }
 
-    /// A record that waited for its schema turns out to be something.
+    /// Ends a record's wait for its schema with a result.
     mutating func recordDecoded(
         _ id: DeliveryID,
         _ decoded: DecodedRecord,

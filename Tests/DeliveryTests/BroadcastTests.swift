@@ -3,8 +3,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// Newest wins: of a channel's broadcasts one is in flight, and of those that wait only the newest
-/// is kept.
+/// Newest wins: each channel has one broadcast in flight, and only the newest waiting one is kept.
 @Suite struct BroadcastTests {
     private static func broadcast(to channel: String = "Y2g=") -> (inout Event) -> Void {
         { event in
@@ -23,7 +22,7 @@ import Vocabulary
         bench.outcomes.filter { $0.value.reason == .local(.superseded) }.keys.sorted()
     }
 
-    @Test func `only the newest of those that wait is sent`() throws {
+    @Test func `only the newest waiting broadcast is sent`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1", Self.broadcast())
         #expect(bench.turn() == ["1"])
@@ -40,7 +39,7 @@ import Vocabulary
         #expect(bench.engine.counts.consumed == bench.engine.counts.terminal + 1)
     }
 
-    @Test func `what waits for a stream gives its place to a newer one, and leaves nothing behind`()
+    @Test func `a broadcast that waits for a stream is replaced by a newer one without a trace`()
         throws
     {
         var bench = try BulkheadBench(streams: 1)
@@ -57,7 +56,7 @@ import Vocabulary
         #expect(bench.turn() == [])
     }
 
-    @Test func `a rate limit holds the newest only`() throws {
+    @Test func `a rate limit holds only the newest`() throws {
         var bench = try BulkheadBench {
             $0.rateLimits = [
                 RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 1, burst: 1)
@@ -73,7 +72,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(500, APNsReason.internalServerError), (503, .serviceUnavailable)])
-    func `one that failed is not tried again when a newer one waits`(
+    func `a failed broadcast is not retried if a newer one waits`(
         status: Int,
         reason: APNsReason
     ) throws {
@@ -85,12 +84,12 @@ import Vocabulary
         #expect(bench.turn() == ["2"])
         #expect(superseded(bench) == ["1"])
         #expect(bench.outcomes["1"]?.attempts == 1)
-        // Alone it is tried again.
+        // Without a newer one it is retried.
         bench.answer("2", status, reason)
         #expect(bench.turn(after: .seconds(10)) == ["2"])
     }
 
-    @Test func `an unprocessed one is not sent again when a newer one waits`() throws {
+    @Test func `an unprocessed broadcast is not sent again if a newer one waits`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1", Self.broadcast())
         bench.turn()
@@ -100,7 +99,7 @@ import Vocabulary
         #expect(superseded(bench) == ["1"])
     }
 
-    @Test func `TooManyRequests slows that channel only, and the newest goes first`() throws {
+    @Test func `TooManyRequests slows only that channel, and the newest goes first`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1", Self.broadcast())
         bench.turn()

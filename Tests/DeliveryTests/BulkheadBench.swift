@@ -7,7 +7,7 @@ import Vocabulary
 /// An engine with two credentials, `News` and `Mail`, each with a proven connection, and one
 /// partition for each source.
 ///
-/// Events are called by their id. Outcomes are acknowledged in the turn that publishes them.
+/// Events are named by their ID. Outcomes are acknowledged in the turn that publishes them.
 struct BulkheadBench {
     static let news = Route(credential: 0, environment: .production)
     static let mail = Route(credential: 1, environment: .production)
@@ -18,20 +18,20 @@ struct BulkheadBench {
         instant: Instant(nanoseconds: 0),
         timestamp: Timestamp(milliseconds: 1_700_000_000_000)
     )
-    /// What was decided, by event.
+    /// The outcome of each event.
     private(set) var outcomes: [String: Outcome] = [:]
-    /// Why events went to a retry topic, or ended.
+    /// The reason of each event that was deferred or ended.
     private(set) var reasons: [String: Reason] = [:]
-    /// Events that ended for another reason than themselves.
+    /// Events that were given up through no fault of their own.
     private(set) var givenUp: Set<String> = []
-    /// How events were put off.
+    /// How each event was deferred.
     private(set) var deferrals: [String: Deferral] = [:]
-    /// The route of each connection that was asked for.
+    /// The route of each requested connection.
     private(set) var routes: [ConnectionID: Route] = [:]
     /// Events with a stream.
     private var streams: [String: DeliveryID] = [:]
     private var nextOffset: [Int64]
-    /// What the last turn decided.
+    /// The decisions of the last turn.
     private(set) var lastTurn = TurnDecision()
 
     init(
@@ -63,7 +63,7 @@ struct BulkheadBench {
         for connection in routes.keys.sorted() {
             engine.connectionOpened(connection, maxConcurrentStreams: streams, now: now)
         }
-        // The first answer proves the credential, so that more than one stream opens.
+        // The first answer proves the credential, so that more streams can open.
         for app in ["News", "Mail"] {
             try arrive("proof of \(app)", app: app)
             turn()
@@ -72,9 +72,9 @@ struct BulkheadBench {
         turn()
     }
 
-    /// The turn ends.
+    /// Ends the turn.
     ///
-    /// - Parameter duration: how long after the last turn.
+    /// - Parameter duration: the time since the last turn.
     /// - Returns: the events that were sent, in order.
     @discardableResult
     mutating func turn(after duration: Duration = .zero) -> [String] {
@@ -111,7 +111,7 @@ struct BulkheadBench {
         source: Int = 0,
         _ change: (inout Event) -> Void = { _ in }
     ) throws {
-        // Every event is for a device of its own, unless the test says otherwise.
+        // Each event has its own device, unless the test says otherwise.
         let ownToken = String(nextOffset[source] * 10 + Int64(source) + 0x1000_0000, radix: 16)
         var event = Event(
             id: EventID(name),
@@ -167,12 +167,12 @@ struct BulkheadBench {
         engine.streamBroke(id, kind, now: now)
     }
 
-    /// The connections of a route that are not told to close.
+    /// The connections of a route that have not been told to close.
     func usableConnections(of route: Route) -> Int { engine.pool(of: route).usableConnections }
 }
 
 extension TurnDecision {
-    /// The first connection that is asked for.
+    /// The first requested connection.
     var connection: ConnectionID? {
         for case .connect(let id, _) in connections { return id }
         return nil

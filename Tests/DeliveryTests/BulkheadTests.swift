@@ -37,7 +37,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(canPostpone: true, waits: 0), (false, 1)])
-    func `a device that is to wait for long waits in a retry topic, all its line`(
+    func `a device with a long wait is deferred to a retry topic, with all its events`(
         canPostpone: Bool,
         waits: Int
     ) throws {
@@ -48,7 +48,7 @@ import Vocabulary
         bench.turn()
         #expect(bench.reasons["1"] == .apns(.tooManyRequests))
         #expect((bench.reasons["3"] == .apns(.tooManyRequests)) == canPostpone)
-        // Without retry topics the next one tries when a retry from memory would.
+        // Without retry topics, the next attempt comes when a retry from memory would.
         #expect(bench.turn(after: .seconds(29)).isEmpty)
         #expect(bench.turn(after: .seconds(1)).count == waits)
     }
@@ -62,7 +62,7 @@ import Vocabulary
         try bench.arrive("2", token: "aa", score)
         try bench.arrive("plain", token: "aa")
         bench.turn()
-        #expect(bench.outcomes["1"] == nil, "in flight, and nobody waits for APNs' sake yet")
+        #expect(bench.outcomes["1"] == nil, "in flight, and nothing waits yet")
         bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(20))
         try bench.arrive("3", token: "aa", score)
         #expect(bench.turn() == [])
@@ -77,7 +77,7 @@ import Vocabulary
         #expect(bench.turn() == ["3"])
     }
 
-    @Test func `an event whose place a newer one took is not sent from its route's queue`() throws {
+    @Test func `a replaced event is removed from its route's queue`() throws {
         var bench = try BulkheadBench(streams: 1)
         func score(_ event: inout Event) { event.collapseID = CollapseID("score") }
         try bench.arrive("1", token: "aa", score)
@@ -85,7 +85,7 @@ import Vocabulary
         bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(20))
         try bench.arrive("busy")
         #expect(bench.turn() == ["busy"])
-        #expect(bench.turn(after: .seconds(21)) == [], "its time has come, and no stream is free")
+        #expect(bench.turn(after: .seconds(21)) == [], "it is due, and no stream is free")
         try bench.arrive("2", token: "aa", score)
         bench.answer("busy")
         #expect(bench.turn() == ["2"])
@@ -98,7 +98,7 @@ import Vocabulary
 
     // MARK: Endpoints
 
-    @Test func `an endpoint that allows no stream is one that cannot be reached`() throws {
+    @Test func `an endpoint that allows no stream counts as unreachable`() throws {
         var bench = try BulkheadBench { $0.breaker = CircuitBreaker.Limits(connectFailures: 1) }
         let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
         bench.engine.streamLimitChanged(connection, to: 0, now: bench.now)
@@ -110,7 +110,9 @@ import Vocabulary
         #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .open(until: nil))
     }
 
-    @Test func `an endpoint that only fails is left alone, then probed, then used again`() throws {
+    @Test func `an endpoint that always fails opens the breaker, is probed, and is used again`()
+        throws
+    {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 3, openFor: .seconds(5), probes: 1)
         }
@@ -119,11 +121,11 @@ import Vocabulary
         for name in ["1", "2", "3"] { bench.answer(name, 503) }
         try bench.arrive("4")
         try bench.arrive("mail", app: "Mail")
-        // Between the half of the wait and all of it.
+        // The wait is between half of it and all of it.
         #expect(bench.turn(after: .milliseconds(2_499)) == ["mail"])
         let probes = bench.turn(after: .milliseconds(2_501))
         #expect(probes.count == 1)
-        #expect(bench.turn() == [], "one probe is out")
+        #expect(bench.turn() == [], "one probe is in flight")
         for name in probes { bench.answer(name) }
         #expect(bench.turn().count == 3)
         #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .closed)
@@ -171,7 +173,7 @@ import Vocabulary
         #expect(bench.turn().contains("good"))
     }
 
-    @Test func `an endpoint is tried with events that it has not failed yet`() throws {
+    @Test func `an endpoint is probed with events that have not failed there yet`() throws {
         var bench = try BulkheadBench(sources: 2) {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 3, openFor: .seconds(5), probes: 3)
             $0.sourceWeights = [8, 1]
@@ -179,7 +181,7 @@ import Vocabulary
         for name in ["1", "2", "3"] { try bench.arrive(name) }
         bench.turn()
         for name in ["1", "2", "3"] { bench.answer(name, 500, .internalServerError) }
-        // The retries stand in front.
+        // The retries are first in the queue.
         bench.turn(after: .seconds(2))
         #expect(bench.engine.waitingCount(of: BulkheadBench.news) == 3)
         for name in ["4", "5"] { try bench.arrive(name) }
@@ -187,11 +189,11 @@ import Vocabulary
         #expect(bench.turn(after: .seconds(3)) == ["4", "5", "6"])
         bench.answer("4")
         bench.answer("5")
-        #expect(Set(bench.turn()) == ["1", "2", "3"], "most of the probes were good")
+        #expect(Set(bench.turn()) == ["1", "2", "3"], "most of the probes succeeded")
         #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .closed)
     }
 
-    @Test func `where all that waits has failed, an endpoint is tried with that`() throws {
+    @Test func `if all waiting events have failed, an endpoint is probed with those`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(5))
         }
@@ -202,7 +204,7 @@ import Vocabulary
         #expect(bench.turn(after: .seconds(3)) == ["1"])
     }
 
-    /// Half of what is sent fails for good: the other half must not wait for it.
+    /// Half of the events fail permanently: the other half must not wait for them.
     @Test(arguments: [0, 10, 30, 40])
     func `an endpoint that answers most requests is open for most of the time`(percent: Int) throws
     {
@@ -221,7 +223,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(canPostpone: true, makesRoom: true), (false, false)])
-    func `what waits for a closed endpoint makes room for others, where there are retry topics`(
+    func `events for a closed endpoint make room if there are retry topics`(
         canPostpone: Bool,
         makesRoom: Bool
     ) throws {
@@ -241,7 +243,7 @@ import Vocabulary
         #expect(bench.outcomes["2"]?.attempts ?? 0 == 0)
     }
 
-    @Test func `what waits for a device makes room together`() throws {
+    @Test func `events of one device make room together`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
             $0.later = RetryTiers([.seconds(60)])
@@ -256,7 +258,7 @@ import Vocabulary
         #expect(bench.engine.inFlightEvents == 0)
     }
 
-    @Test func `a closed endpoint takes no more than its share of the bound`() throws {
+    @Test func `a closed endpoint takes no more than its share of the limit`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
             $0.later = RetryTiers([.seconds(60)])
@@ -272,7 +274,7 @@ import Vocabulary
         #expect(bench.engine.counts.madeRoom == 30)
     }
 
-    @Test func `when nothing else can flow, events wait where they are`() throws {
+    @Test func `if nothing else can be sent, events wait in memory`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
             $0.later = RetryTiers([.seconds(60)])
@@ -289,7 +291,7 @@ import Vocabulary
         #expect(bench.engine.inFlightEvents == 42)
     }
 
-    @Test func `a slow route that fills the bound makes room, a fast one does not`() throws {
+    @Test func `a slow route that fills the limit makes room, a fast one does not`() throws {
         for isSlow in [true, false] {
             var bench = try BulkheadBench(streams: 1) {
                 $0.later = RetryTiers([.seconds(60)])
@@ -313,12 +315,13 @@ import Vocabulary
         }
     }
 
-    @Test func `an endpoint that takes connections and answers nothing is left alone`() throws {
+    @Test func `an endpoint that accepts connections and answers nothing opens the breaker`() throws
+    {
         var bench = try BulkheadBench {
             $0.later = RetryTiers([.seconds(60)])
         }
-        // The other app's connection has answered; this one is gone, and each of its successors goes
-        // away before any answer.
+        // The other app's connection has answered; this one is gone, and each new one ends before
+        // any answer.
         for number in 0..<4 { try bench.arrive("\(number)", token: "aa0\(number)") }
         for _ in 0..<20 {
             for connection in bench.engine.pool(of: BulkheadBench.news).connections {
@@ -338,7 +341,7 @@ import Vocabulary
         #expect(bench.turn() == ["mail"])
     }
 
-    @Test func `one device takes no more than its share of a full bound`() throws {
+    @Test func `one device takes no more than its share of a full intake`() throws {
         for (events, expected) in [(76, 56), (60, 0)] {
             var bench = try BulkheadBench {
                 $0.later = RetryTiers([.seconds(60)])
@@ -353,13 +356,13 @@ import Vocabulary
             for number in (events - expected)..<events {
                 #expect(bench.reasons["\(number)"] == .local(.deviceCongested), "the newest go")
             }
-            // Those that stay are sent in order.
+            // The others are sent in order.
             bench.answer("0")
             #expect(bench.turn() == ["1"])
         }
     }
 
-    @Test func `many devices that fill the bound defer nobody`() throws {
+    @Test func `many devices that fill the limit cause no deferral`() throws {
         var bench = try BulkheadBench(streams: 1) {
             $0.later = RetryTiers([.seconds(60)])
             $0.intake.events = 80
@@ -390,7 +393,7 @@ import Vocabulary
         #expect(bench.turn() == ["mail"])
         #expect(bench.engine.parking(of: 0).reason == .apns(reason))
         #expect(bench.usableConnections(of: BulkheadBench.news) == 0)
-        // Others flow, so what waits for the credential does not wait for ever.
+        // Other events are sent, so events of the parked credential do not wait forever.
         for _ in 0..<6 { bench.turn(after: .seconds(1)) }
         #expect(bench.outcomes["2"]?.kind == .undeliverable)
         #expect(bench.reasons["2"] == .apns(reason))
@@ -409,7 +412,9 @@ import Vocabulary
         #expect(bench.engine.parking(of: 0).isWorking)
     }
 
-    @Test func `a parked credential's connections all close, those of others stay`() throws {
+    @Test func `a parked credential closes all its connections, and other credentials keep theirs`()
+        throws
+    {
         var bench = try BulkheadBench()
         let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
         try bench.arrive("1")
@@ -427,8 +432,7 @@ import Vocabulary
         #expect(bench.engine.pool(of: BulkheadBench.mail).usableConnections > 0)
     }
 
-    @Test func `a key that was revoked for another credential closes its connections, too`() throws
-    {
+    @Test func `a key revoked through another credential closes its connections, too`() throws {
         var bench = try BulkheadBench()
         let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
         bench.engine.keyRevoked(0, now: bench.now)
@@ -438,7 +442,7 @@ import Vocabulary
         #expect(bench.engine.parking(of: 1).isWorking)
     }
 
-    @Test func `a replaced credential drains its connections, and what is in progress finishes`()
+    @Test func `a replaced credential drains its connections, and open requests finish`()
         throws
     {
         var bench = try BulkheadBench()
@@ -466,7 +470,7 @@ import Vocabulary
         #expect(bench.outcomes["2"]?.kind == .accepted)
     }
 
-    @Test func `a new key takes a parked credential up again at once`() throws {
+    @Test func `a new key reactivates a parked credential at once`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1")
         bench.turn()
@@ -481,7 +485,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(APNsReason.badCertificate, false), (.idleTimeout, true)])
-    func `a GOAWAY that refuses the credential parks it, another one does not`(
+    func `a GOAWAY that refuses the credential parks it, and another one does not`(
         reason: APNsReason,
         isWorking: Bool
     ) throws {
@@ -493,11 +497,11 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `a GOAWAY that calls the provider token expired has it replaced once, then parks`(
+    func `a GOAWAY for an expired provider token replaces it once, then parks the credential`(
         freshTokenWorks: Bool
     ) throws {
         var bench = try BulkheadBench()
-        /// APNs ends the connection of the event that was sent last.
+        /// APNs ends the connection of the last event sent.
         func sendAway(_ name: String) throws -> [TokenRefresh] {
             let connection = try #require(
                 bench.routes.filter { $0.value == BulkheadBench.news }.keys.max()
@@ -536,7 +540,7 @@ import Vocabulary
         #expect(reason == (freshTokenWorks ? nil : .apns(.expiredProviderToken)))
     }
 
-    @Test func `what the key before is refused for is sent again with the present one`() throws {
+    @Test func `an event refused because of the old key is sent again with the new one`() throws {
         var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
         try bench.arrive("1")
         bench.turn()
@@ -565,7 +569,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(canPostpone: true, attempts: 1), (false, 2)])
-    func `without retry budget an event is deferred, or waits as long as any`(
+    func `without retry budget an event is deferred, or waits like any other`(
         canPostpone: Bool,
         attempts: Int
     ) throws {
@@ -584,7 +588,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(200, nil, 2), (400, .badDeviceToken, 1)] as [(Int, APNsReason?, Int)])
-    func `only a delivery earns its credential another retry`(
+    func `only a delivery adds to the retry budget of its credential`(
         status: Int,
         reason: APNsReason?,
         retries: Int
@@ -595,7 +599,7 @@ import Vocabulary
         }
         for name in ["1", "2", "other"] { try bench.arrive(name) }
         bench.turn()
-        // The first failure uses up what there was.
+        // The first failure uses up the budget.
         bench.answer("1", 503, .serviceUnavailable)
         bench.answer("other", status, reason)
         bench.answer("2", 503, .serviceUnavailable)
@@ -603,13 +607,13 @@ import Vocabulary
         #expect(bench.engine.counts.retriesDenied == 2 - retries)
     }
 
-    @Test func `what a parked credential holds up is not due before the next probe`() throws {
+    @Test func `events of a parked credential are not due before the next probe`() throws {
         var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(10), .seconds(60)]) }
         try bench.arrive("refused")
         bench.turn()
         bench.answer("refused", 403, .invalidProviderToken)
         try bench.arrive("waiting")
-        // The other app flows, so what waits makes room.
+        // The other app's events are sent, so waiting events make room.
         for _ in 0..<7 { bench.turn(after: .seconds(1)) }
         #expect(bench.deferrals.mapValues(\.tier) == ["refused": 1, "waiting": 1])
     }
@@ -620,7 +624,7 @@ import Vocabulary
         (PushType.voip, StreamBreak.lost, isSentAgain: false), (.pushtotalk, .lost, false),
         (.voip, .reset, false), (.alert, .lost, true), (.alert, .reset, true),
     ])
-    func `an unknown fate is not retried where late is wrong`(
+    func `an unknown result is not retried if a late duplicate would be wrong`(
         pushType: PushType,
         end: StreamBreak,
         isSentAgain: Bool
@@ -631,7 +635,7 @@ import Vocabulary
         for certain in [StreamBreak.unprocessed, .refused] {
             bench.breakStream("1", certain)
             let sent = bench.turn() + bench.turn(after: .milliseconds(200))
-            #expect(sent == ["1"], "what was certainly not processed goes again")
+            #expect(sent == ["1"], "a request that was not processed is sent again")
         }
         bench.breakStream("1", end)
         #expect(bench.turn(after: .seconds(1)) == (isSentAgain ? ["1"] : []))
@@ -640,14 +644,14 @@ import Vocabulary
 
     // MARK: Apps
 
-    @Test func `an app over its rate waits, the others flow`() throws {
+    @Test func `an app over its rate waits, and others are sent`() throws {
         var bench = try BulkheadBench {
             $0.rateLimits = [
                 RateLimit(bundleIDs: "com.example.*", requestsPerSecond: 1_000, burst: 1_000),
                 RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 2, burst: 1),
             ]
         }
-        // The proof of the bench took the first token.
+        // The bench's proof took the first token of the bucket.
         for name in ["1", "2", "3"] { try bench.arrive(name) }
         try bench.arrive("call") { $0.destination = .topic(APNsTopic("com.example.News")) }
         for number in 0..<9 { try bench.arrive("mail \(number)", app: "Mail") }

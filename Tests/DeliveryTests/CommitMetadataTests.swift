@@ -52,8 +52,9 @@ import Vocabulary
         #expect(written.cutAt.map { $0 == read.settled.horizon } ?? true)
     }
 
-    /// The smallest of the three codecs is taken; the texts are pinned, since other versions read
-    /// them.
+    /// The shortest of the three codecs is used.
+    ///
+    /// The texts are fixed, because other versions read them.
     @Test(
         arguments: [
             (incomplete: [], horizon: 100, text: "p1DAe7_wAA3wE-E"),
@@ -67,7 +68,7 @@ import Vocabulary
             ),
         ] as [(incomplete: [Range<Int64>], horizon: Int64, text: String)]
     )
-    func `what is written is read`(
+    func `a written text reads back the same`(
         incomplete: [Range<Int64>],
         horizon: Int64,
         text: String
@@ -100,8 +101,8 @@ import Vocabulary
         #expect(Self.read(text, base: 100) == .failure(problem))
     }
 
-    /// The text is pinned, since other versions read it.
-    @Test func `the record before the committed offset is named`() throws {
+    /// The text is fixed, because other versions read it.
+    @Test func `the text names the record before the committed offset`() throws {
         let mark = RecordMark(offset: Offset(97), fingerprint: 0xDEAD_BEEF)
         let metadata = try Self.metadata(base: 100, [], horizon: 100, mark: mark)
         let text = metadata.text(for: Self.partition).text
@@ -197,7 +198,7 @@ import Vocabulary
     }
 
     @Test(arguments: UInt64(1)...200)
-    func `random ledgers come back whole`(seed: UInt64) throws {
+    func `random ledgers read back the same`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let settled = Self.draw(
             base: Int64.random(in: 0...1 << 40, using: &random),
@@ -249,8 +250,9 @@ import Vocabulary
         )
     }
 
-    /// 1,400 incomplete offsets, with the gaps that cost codec D most: all of two bytes, and as many
-    /// of three as a span has room for.
+    /// 1,400 incomplete offsets with the gaps that cost codec D most.
+    ///
+    /// All take two bytes, and as many three as a span has room for.
     @Test func `1,400 incomplete offsets always fit`() throws {
         for gap in [Int64(1), 127, 128, 200, 1000, 1400] {
             var runs = [Range<Int64>(0...0)]
@@ -288,7 +290,7 @@ import Vocabulary
     }
 
     @Test(arguments: UInt64(1)...100)
-    func `what does not fit is cut at the far end, and nothing unsettled looks settled`(
+    func `a text that does not fit is cut at the far end, and no unsettled offset looks settled`(
         seed: UInt64
     ) throws {
         var random = SeededGenerator(seed: seed)
@@ -304,7 +306,7 @@ import Vocabulary
         let read = try Self.read(written.text, base: 1000).get().settled
         #expect(read.horizon < settled.horizon)
         #expect(read.span > 24_000)
-        // The same runs, as far as they go.
+        // The same runs, as far as they fit.
         #expect(settled.incomplete.starts(with: read.incomplete))
         let next = settled.incomplete[read.incomplete.count].lowerBound
         #expect(read.horizon.rawValue <= next)

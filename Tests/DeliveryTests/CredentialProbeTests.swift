@@ -10,14 +10,14 @@ import Vocabulary
         case overdue
         /// The provider token was too old, so a new one is tried.
         case tokenExpired
-        /// The event is over, and the credential as it was.
+        /// The event has ended, and the credential is unchanged.
         case forbidden
     }
 
     @Test(arguments: [
         (end: End.broken, seconds: 0), (.overdue, 30), (.tokenExpired, 0), (.forbidden, 0),
     ])
-    private func `a probe that ends without a word on the credential is followed by another`(
+    private func `a probe that says nothing about the credential is followed by another`(
         end: End,
         seconds: Int
     ) throws {
@@ -49,15 +49,15 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        // Whoever asks for a certificate where none is configured is not APNs.
+        // A peer that requires a certificate where none is configured is not APNs.
         (hasCertificate: true, isParked: true), (false, false),
     ])
-    func `a certificate that the handshake refuses parks its credential, not the endpoint`(
+    func `a certificate refused in the handshake parks its credential, not the endpoint`(
         hasCertificate: Bool,
         isParked: Bool
     ) throws {
         var bench = try BulkheadBench { $0.credentials[0].isProvenByHandshake = hasCertificate }
-        // The first one served; the others are made for what waits.
+        // The first connection is in use; the others are made for waiting events.
         for attempt in 1...4 {
             try bench.arrive("event \(attempt)")
             let connection = try #require(bench.connection(to: BulkheadBench.news))
@@ -88,7 +88,7 @@ import Vocabulary
         arguments: [
             (200, nil, true), (400, .badDeviceToken, true), (410, .unregistered, true),
             (429, .tooManyRequests, true),
-            // Perhaps judged before the provider token is looked at.
+            // APNs may decide these before it checks the provider token.
             (400, .badPriority, false), (404, .badPath, false), (413, .payloadTooLarge, false),
             (500, .internalServerError, false), (503, .serviceUnavailable, false),
             (403, .forbidden, false), (400, .topicDisallowed, false),
@@ -96,7 +96,7 @@ import Vocabulary
             (404, nil, false), (403, nil, false), (410, nil, false), (502, nil, false),
         ] as [(Int, APNsReason?, Bool)]
     )
-    func `one stream is open until APNs has found the provider token valid`(
+    func `one stream is open until APNs has accepted the provider token`(
         status: Int,
         reason: APNsReason?,
         isProof: Bool
@@ -148,14 +148,14 @@ import Vocabulary
             hasOpened = hasOpened || phase != .closed
         }
         #expect(hasOpened)
-        // Waits of 1, 2, 4, ... 60, 60 seconds, each between the half of it and the whole, until all
-        // events are in the retry topic.
+        // Waits of 1, 2, 4, ... 60, 60 seconds, each between half and all of it, until all events
+        // are in the retry topic.
         #expect((3...16).contains(connects), "\(connects) connections in 300 s")
     }
 }
 
 extension BulkheadBench {
-    /// The youngest connection of a route.
+    /// The newest connection of a route.
     fileprivate func connection(to route: Route) -> ConnectionID? {
         routes.filter { $0.value == route }.keys.max()
     }

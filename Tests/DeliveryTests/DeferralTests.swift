@@ -4,7 +4,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// An engine with two tiers and three partitions, one of them a retry topic's, and a clock.
+/// An engine with two tiers, three partitions (one of a retry topic), and a clock.
 struct Desk {
     static let source = PartitionID(index: 0)
     static let tier = PartitionID(index: 1)
@@ -19,7 +19,7 @@ struct Desk {
         timestamp: Timestamp(milliseconds: Self.startMilliseconds)
     )
 
-    /// Unless said otherwise, every event has one attempt in a round; delays in seconds.
+    /// By default every event has one attempt per round; delays are in seconds.
     init(
         attempts: Int = 1,
         later delays: [Int] = [60, 900],
@@ -67,7 +67,7 @@ struct Desk {
     ) throws -> TurnDecision {
         var event = Event(
             id: "e\(offset)",
-            // Of one device only one is in flight.
+            // Only one event per device is in flight.
             deviceToken: try #require(DeviceToken(String(0x1000_0000 + offset, radix: 16))),
             destination: .bundleID("com.example.News"),
             pushType: .alert,
@@ -86,7 +86,7 @@ struct Desk {
         return turn()
     }
 
-    /// A history whose event is due so many seconds from now.
+    /// A history whose event is due in this many seconds.
     func history(dueIn seconds: Int64, tier: Int = 0, firstFailedAgo: Int64 = 60) -> RetryHistory {
         func time(_ offset: Int64) -> Timestamp {
             Timestamp(milliseconds: now.timestamp.milliseconds + offset * 1000)
@@ -114,7 +114,7 @@ struct Desk {
         return turn()
     }
 
-    /// APNs takes these, and Kafka their outcomes.
+    /// APNs accepts these, and Kafka their outcomes.
     mutating func accept(_ ids: [DeliveryID]) {
         for id in ids {
             engine.responseArrived(APNsAnswer(status: 200), for: id, now: now)
@@ -123,7 +123,7 @@ struct Desk {
         for id in ids { engine.published(PublicationTag(id, .outcome)) }
     }
 
-    /// What the actions commit.
+    /// The commits among the actions.
     static func committed(_ actions: TurnDecision) -> [PartitionID: Offset] {
         var offsets: [PartitionID: Offset] = [:]
         for case .commit(let commits) in actions.group {
@@ -160,7 +160,7 @@ struct Desk {
 @Suite struct DeferralTests {
     // MARK: Out
 
-    @Test func `what the attempts here did not deliver goes to the first tier`() throws {
+    @Test func `an event that failed all attempts goes to the first tier`() throws {
         var desk = try Desk()
         let actions = try desk.fail(try desk.arrive(0))
         #expect(Desk.published(actions)?.records == [.retry])
@@ -173,7 +173,7 @@ struct Desk {
         #expect(deferral.reason == .apns(.serviceUnavailable))
     }
 
-    @Test func `the offset is settled when Kafka has the retry record, and counted as deferred`()
+    @Test func `the offset settles when Kafka has the retry record, and counts as deferred`()
         throws
     {
         var desk = try Desk()
@@ -208,7 +208,7 @@ struct Desk {
         #expect(Desk.published(actions)?.records == [.outcome, .deadLetter])
         #expect(desk.outcome(actions)?.kind == .undeliverable)
         #expect(desk.outcome(actions)?.httpStatus == 503)
-        // A late report of the retry record settles nothing.
+        // A late report about the retry record settles nothing.
         desk.engine.published(PublicationTag(id, .retry))
         #expect(desk.engine.counts.deferred == 0)
         desk.engine.published(PublicationTag(id, .outcome))
@@ -219,7 +219,7 @@ struct Desk {
 
     @Test(
         arguments: [
-            // No tiers; expired before, at and after the due time; as the first failure's age.
+            // No tiers; expired before, at and after the due time; by the first failure's age.
             ([], nil, 86_400, nil), ([60], 60, 86_400, nil), ([60], 61, 86_400, 0),
             ([60], 0, 86_400, 0), ([60], nil, 60, nil), ([60], nil, 61, 0),
         ] as [([Int], Int64?, Int, Int?)]
@@ -246,7 +246,7 @@ struct Desk {
         #expect(outcome.httpStatus == 503)
     }
 
-    @Test func `what APNs asks to wait decides the tier`() throws {
+    @Test func `the wait that APNs asks for decides the tier`() throws {
         var desk = try Desk()
         var answer = Desk.failure
         answer.retryAfter = .seconds(61)
@@ -254,9 +254,9 @@ struct Desk {
         #expect(desk.deferral(actions)?.tier == 1)
     }
 
-    // MARK: And in again
+    // MARK: Reading retry records
 
-    @Test func `a record that is not due stops its partition and waits`() throws {
+    @Test func `a record that is not due pauses its partition and waits`() throws {
         var desk = try Desk()
         let actions = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         #expect(Desk.sent(actions) == nil)
@@ -264,7 +264,7 @@ struct Desk {
         #expect(desk.engine.heldEvents == 1)
         #expect(desk.engine.inFlightEvents == 1)
         #expect(desk.isAccountedFor)
-        // Other partitions flow.
+        // Other partitions continue.
         #expect(Desk.sent(try desk.arrive(0)) != nil)
         let early = desk.turn(after: .milliseconds(29_999))
         #expect(!early.group.contains(.resume([Desk.tier])))
@@ -283,7 +283,7 @@ struct Desk {
         #expect(!actions.group.contains(.pause([Desk.tier])))
     }
 
-    @Test func `no clock and no forger makes a partition wait longer than its tier`() throws {
+    @Test func `neither clock nor forger makes a partition wait longer than its tier`() throws {
         var desk = try Desk()
         let forged = desk.history(dueIn: 1 << 40)
         _ = try desk.arrive(0, of: Desk.tier, history: forged)
@@ -301,11 +301,11 @@ struct Desk {
         #expect(desk.turn(after: .seconds(1)).schemaFetches.contains(schema))
     }
 
-    @Test func `forged records do not wait one after the other`() throws {
+    @Test func `forged records do not add up their waits`() throws {
         var desk = try Desk()
         for offset in 0..<3 {
             var forged = desk.history(dueIn: 1 << 40)
-            // Written one minute ago: the tier's delay is over.
+            // Written one minute ago, so the tier's delay is over.
             forged.writtenAt = desk.now.timestamp.advanced(seconds: -61)
             let actions = try desk.arrive(Int64(offset), of: Desk.tier, history: forged)
             #expect(desk.engine.heldEvents == 0)
@@ -313,14 +313,14 @@ struct Desk {
         }
     }
 
-    @Test func `a jump of the wall clock does not wake what is held`() throws {
+    @Test func `a jump of the wall clock does not release waiting records`() throws {
         var desk = try Desk()
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         desk.now.timestamp.milliseconds += 3_600_000
         #expect(Desk.sent(desk.turn(after: .seconds(1))) == nil)
     }
 
-    @Test func `the outcome counts every round and dates from the first`() throws {
+    @Test func `the outcome counts all rounds, and its times start at the first`() throws {
         var desk = try Desk()
         let actions = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 0))
         let id = try #require(Desk.sent(actions))
@@ -336,7 +336,7 @@ struct Desk {
         #expect(origin?.offset == Offset(99))
     }
 
-    @Test func `the next round waits in the next tier and keeps its history`() throws {
+    @Test func `the next round waits in the next tier and keeps the history`() throws {
         var desk = try Desk()
         let history = desk.history(dueIn: 0)
         let actions = try desk.fail(try desk.arrive(4, of: Desk.tier, history: history))
@@ -353,7 +353,7 @@ struct Desk {
     }
 
     @Test(arguments: [(firstFailedAgo: 99 as Int64, isOver: false), (100, true)])
-    func `giving up counts from the first failure of all rounds`(
+    func `the time to give up starts at the first failure of all rounds`(
         firstFailedAgo: Int64,
         isOver: Bool
     ) throws {
@@ -365,9 +365,9 @@ struct Desk {
         if isOver { #expect(desk.outcome(actions)?.attempts == 6) }
     }
 
-    /// Nobody read the retry topic for a while; or it was read in time.
+    /// The retry topic was not read for a while, or was read in time.
     @Test(arguments: [(firstFailedAgo: 86_400 as Int64, isOver: false), (86_401, true)])
-    func `what comes back after the time to give up is not sent`(
+    func `an event that returns after the time to give up is not sent`(
         firstFailedAgo: Int64,
         isOver: Bool
     ) throws {
@@ -382,7 +382,7 @@ struct Desk {
         #expect(outcome.attempts == 5)
     }
 
-    @Test func `what expires while it waits is not sent`() throws {
+    @Test func `an event that expires while it waits is not sent`() throws {
         var desk = try Desk()
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30)) {
             $0.expiration = Desk.startMilliseconds / 1000 + 20
@@ -392,10 +392,10 @@ struct Desk {
         #expect(desk.outcome(actions)?.kind == .expired)
     }
 
-    @Test func `a partition continues when its last held record is due`() throws {
+    @Test func `a partition continues when its last waiting record is due`() throws {
         var desk = try Desk()
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 10))
-        // What came in the same batch, before the pause.
+        // Records from the same batch, before the pause.
         let second = try desk.arrive(1, of: Desk.tier, history: desk.history(dueIn: 20))
         #expect(!second.group.contains(.pause([Desk.tier])))
         let first = desk.turn(after: .seconds(10))
@@ -404,7 +404,7 @@ struct Desk {
         #expect(desk.turn(after: .seconds(10)).group.contains(.resume([Desk.tier])))
     }
 
-    @Test func `a partition is paused for a part of its tier's delay, the record does not`()
+    @Test func `a partition pauses for part of its tier's delay, the record waits for all of it`()
         throws
     {
         // A sixtieth of a minute.
@@ -420,9 +420,9 @@ struct Desk {
         #expect(desk.turn(after: .milliseconds(1)).group.contains(.resume([Desk.tier])))
     }
 
-    // MARK: Together with other reasons to stand still
+    // MARK: Together with other reasons to pause
 
-    @Test func `what waits takes no room from what can be sent`() throws {
+    @Test func `waiting records take no room from records that can be sent`() throws {
         var desk = try Desk(intake: .init(events: 2, bytes: 1 << 20))
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         _ = try desk.arrive(0, of: Desk.otherTier, history: desk.history(dueIn: 30))
@@ -437,14 +437,14 @@ struct Desk {
         var desk = try Desk(intake: .init(events: 2, bytes: 1 << 20))
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 20)) { $0.id = "tier" }
         _ = try desk.arrive(0, of: Desk.otherTier, history: desk.history(dueIn: 50))
-        // The connection's first stream is its only one until APNs has answered.
+        // The connection has only one stream until APNs has answered.
         desk.accept([try #require(Desk.sent(try desk.arrive(0)))])
         let sent = [try desk.arrive(1), try desk.arrive(2)].compactMap(Desk.sent)
-        // At the hard limit everything is paused.
+        // At the hard limit, every partition is paused.
         _ = desk.turn(after: .seconds(1))
         _ = desk.turn(after: .seconds(1))
         #expect(desk.engine.isPaused(Desk.source))
-        // What is due waits for room, and asks for no turn before there is any.
+        // A due record waits for room, and requests no turn before there is any.
         let full = desk.turn(after: .seconds(18))
         #expect(Desk.sent(full) == nil)
         #expect(!full.group.contains { if case .resume = $0 { true } else { false } })
@@ -475,7 +475,7 @@ struct Desk {
         #expect(actions.group.contains(.assign(starts)))
     }
 
-    @Test func `shutdown does not wait for what is not due`() throws {
+    @Test func `shutdown does not wait for records that are not due`() throws {
         var desk = try Desk()
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         desk.engine.commitFinished(failed: [])
@@ -486,7 +486,7 @@ struct Desk {
         #expect(desk.turn().group.contains(.leave))
     }
 
-    @Test func `a rebalance hands back what is not due, unsettled`() throws {
+    @Test func `a rebalance hands back records that are not due, unsettled`() throws {
         var desk = try Desk()
         _ = try desk.arrive(5, of: Desk.tier, history: desk.history(dueIn: 30))
         desk.engine.commitFinished(failed: [])
@@ -508,7 +508,7 @@ struct Desk {
         #expect(desk.isAccountedFor)
     }
 
-    @Test func `a lost assignment releases what is held`() throws {
+    @Test func `a lost assignment releases waiting records`() throws {
         var desk = try Desk()
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         desk.engine.partitionsRevoked(lost: true, now: desk.now)

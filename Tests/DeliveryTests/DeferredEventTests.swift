@@ -4,10 +4,10 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// An event that is put off, and what the same device or notification gets meanwhile.
+/// A deferred event, and other records of the same device or notification.
 @Suite struct DeferredEventTests {
-    /// What it repeats may be in hand of an assignment that is gone: nobody else sends it then.
-    @Test func `a retry record is sent, whatever another place delivered meanwhile`() throws {
+    /// The original may be in flight in a lost assignment, so no one else sends it.
+    @Test func `a retry record is sent, whatever was delivered from elsewhere`() throws {
         var desk = try Desk()
         let deferred = try desk.fail(try desk.arrive(0))
         let id = try #require(Desk.published(deferred)?.id)
@@ -19,7 +19,7 @@ import Vocabulary
         #expect(Desk.sent(retry) != nil)
     }
 
-    @Test func `a retry record is sent, also if it comes before its own delivery report`() throws {
+    @Test func `a retry record is sent even if it arrives before its own delivery report`() throws {
         var desk = try Desk()
         let deferred = try desk.fail(try desk.arrive(0))
         let id = try #require(Desk.published(deferred)?.id)
@@ -29,7 +29,7 @@ import Vocabulary
         #expect(desk.engine.counts.deferred == 1)
     }
 
-    @Test func `a newer event takes the place of a retry record that waits for its device`()
+    @Test func `a newer event replaces a retry record that waits for its device`()
         throws
     {
         var desk = try Desk(attempts: 2)
@@ -47,7 +47,7 @@ import Vocabulary
             retryAfter: .seconds(20)
         )
         _ = try desk.fail(first, throttled)
-        #expect(Desk.sent(desk.turn(after: .seconds(5))) == nil, "it is due, and not the first")
+        #expect(Desk.sent(desk.turn(after: .seconds(5))) == nil, "it is due, but not first in line")
         #expect(desk.engine.heldEvents == 0)
         let newer = try desk.arrive(2, score)
         let superseded = try #require(Desk.published(newer)?.id)

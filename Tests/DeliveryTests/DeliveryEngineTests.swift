@@ -14,7 +14,7 @@ struct Bench {
     }
     var engine: DeliveryEngine
     let reader: ArrivalReader
-    /// What the last `partitionComes` did not believe.
+    /// Why the last `partitionComes` ignored metadata.
     var ignored: [IgnoredMetadata] = []
     /// The delivery last sent.
     var sending: DeliveryID?
@@ -60,11 +60,11 @@ struct Bench {
         return turn
     }
 
-    /// A record arrives, and the turn ends.
+    /// Delivers a record and ends the turn.
     mutating func arrive(_ offset: Int64, _ change: (inout Event) -> Void = { _ in }) throws
         -> TurnDecision
     {
-        // Every event is for a device of its own.
+        // Each event has its own device.
         let token = try #require(DeviceToken(String(0x1000 + offset, radix: 16)))
         var event = Event(
             id: "e\(offset)",
@@ -92,7 +92,7 @@ struct Bench {
     /// The delivery that the turn sends.
     static func sent(_ turn: TurnDecision) -> DeliveryID? { turn.sends.first?.delivery }
 
-    /// The first outcome that the turn publishes, and with which records.
+    /// The first outcome that the turn publishes, and its records.
     func published(_ turn: TurnDecision) -> (Outcome, Publications)? {
         guard let outcome = turn.outcomes.first, let records = turn.published.first?.records
         else { return nil }
@@ -104,7 +104,7 @@ struct Bench {
 
 @Suite struct DeliveryEngineTests {
     @Test(arguments: [200, 204, 299])
-    func `what is accepted is reported as 200, as outcomes promise`(status: Int) throws {
+    func `every accepted status is reported as 200, as documented`(status: Int) throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.responseArrived(APNsAnswer(status: status), for: id, now: bench.now)
@@ -113,7 +113,7 @@ struct Bench {
         #expect(outcome.httpStatus == 200)
     }
 
-    @Test func `a new producer gets once what was decided in the same turn`() throws {
+    @Test func `a new producer gets records of the same turn only once`() throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
@@ -156,7 +156,7 @@ struct Bench {
     {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(7)))
-        // The group's own position, so that a restart does not begin elsewhere.
+        // The group's own position, so that a restart does not start elsewhere.
         #expect(Bench.commits(bench.turn(after: .seconds(1))).isEmpty)
         bench.engine.commitFinished(failed: [])
         let answer = APNsAnswer(status: 410, reason: .apns(.unregistered))
@@ -181,7 +181,7 @@ struct Bench {
         #expect(bench.engine.delivery(id)?.event?.apnsID == apnsID)
     }
 
-    @Test func `when the attempts are used up the last answer is the reason`() throws {
+    @Test func `when all attempts are used, the last answer is the reason`() throws {
         var bench = try Bench(attempts: 2)
         let id = try #require(Bench.sent(try bench.arrive(0)))
         let answer = APNsAnswer(status: 503, reason: .apns(.serviceUnavailable))
@@ -196,7 +196,7 @@ struct Bench {
         #expect(published == [.outcome, .deadLetter])
     }
 
-    @Test func `what the peer did not process goes out at once and does not count`() throws {
+    @Test func `an unprocessed request is sent again at once and is not counted`() throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.streamBroke(id, .unprocessed, now: bench.now)
@@ -204,7 +204,7 @@ struct Bench {
         #expect(bench.engine.delivery(id)?.attempts == 1)
     }
 
-    @Test func `an expired provider token is refreshed once, then the event ends`() throws {
+    @Test func `an expired provider token is replaced once, then the event ends`() throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         let sentAt = bench.now.instant
@@ -222,7 +222,7 @@ struct Bench {
         let id = try #require(Bench.sent(try bench.arrive(0)))
         let actions = bench.turn(after: .seconds(30))
         #expect(actions.cancels.map(\.delivery) == [id])
-        // The answer that comes late after all is nobody's.
+        // The late answer belongs to no delivery.
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
         #expect(bench.published(bench.turn()) == nil)
     }
@@ -238,7 +238,7 @@ struct Bench {
         #expect((bench.published(actions)?.0.kind == .expired) == !isSent)
     }
 
-    @Test func `an event that nobody has a credential for goes to the dead letters`() throws {
+    @Test func `an event without a credential goes to the dead letters`() throws {
         var bench = try Bench()
         let actions = try bench.arrive(0) { $0.destination = .bundleID("com.example.Other") }
         let (outcome, published) = try #require(bench.published(actions))
@@ -247,7 +247,7 @@ struct Bench {
     }
 
     @Test(arguments: PushType.allCases, [true, false])
-    func `what APNs accepts only with a provider token is not sent with a certificate`(
+    func `push types that need a provider token are not sent with a certificate`(
         pushType: PushType,
         hasCertificate: Bool
     ) throws {
@@ -270,7 +270,7 @@ struct Bench {
         #expect(bench.engine.inFlightEvents == 0)
     }
 
-    @Test func `a record that Kafka did not take is produced again until it does`() throws {
+    @Test func `a record that Kafka refused is produced again until it is accepted`() throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
@@ -281,7 +281,7 @@ struct Bench {
         #expect(bench.engine.counts.terminal == 1)
     }
 
-    @Test func `shutdown takes nothing new, waits for what is in flight, commits and leaves`()
+    @Test func `shutdown accepts nothing new, waits for events in flight, commits and leaves`()
         throws
     {
         var bench = try Bench()

@@ -2,9 +2,9 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// `limits.event_age`: what is too old is not sent.
+/// `limits.event_age`: events that are too old are not sent.
 @Suite struct EventAgeTests {
-    /// A record written so many milliseconds ago; nil: it has no timestamp.
+    /// A record written this many milliseconds ago; nil means no timestamp.
     private static func arrive(
         _ bench: inout Bench,
         _ offset: Int64,
@@ -45,12 +45,12 @@ import Vocabulary
         arguments: [
             (nil, 0, true), (nil, 3_600_000_000_000, true),
             (age, 0, true), (age, 59_999, true), (age, 60_000, false), (age, 3_600_000, false),
-            // A clock that is ahead, and a writer that puts anything there.
+            // A clock that is ahead, and a writer that sets arbitrary times.
             (age, -3_600_000, true), (age, Int64.max / 2, false), (age, -Int64.max / 2, true),
             (age, nil, true),
         ] as [(Duration?, Int64?, Bool)]
     )
-    func `an event ages from its record's timestamp on`(
+    func `an event's age starts at its record's timestamp`(
         age: Duration?,
         writtenAgo: Int64?,
         isSent: Bool
@@ -63,7 +63,7 @@ import Vocabulary
         #expect(outcome?.reason == (isSent ? nil : .local(.eventTooOld)))
     }
 
-    @Test func `the event's own expiration comes first`() throws {
+    @Test func `the event's own expiration is checked first`() throws {
         var bench = try Bench { $0.eventAge = Self.age }
         let turn = try Self.arrive(&bench, 0, writtenAgo: 70_000, expiration: 1)
         #expect(bench.published(turn)?.0.reason == .local(.expired))
@@ -106,7 +106,7 @@ import Vocabulary
         #expect((Bench.sent(turn) != nil) == isSent)
     }
 
-    @Test func `an event that gets too old while it waits is not sent again`() throws {
+    @Test func `an event that becomes too old while it waits is not sent again`() throws {
         var bench = try Bench { $0.eventAge = Self.age }
         let first = try Self.arrive(&bench, 0, writtenAgo: 59_990)
         let id = try #require(Bench.sent(first))
@@ -119,7 +119,7 @@ import Vocabulary
         #expect(bench.published(turn)?.0.reason == .local(.eventTooOld))
     }
 
-    @Test func `no retry topic takes what would be too old when it is due`() throws {
+    @Test func `an event that would be too old when due is not deferred`() throws {
         var desk = try Desk(eventAge: .seconds(30))
         let turn = try desk.fail(try desk.arrive(0))
         #expect(desk.deferral(turn) == nil)

@@ -3,19 +3,19 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// Which events end for another reason than themselves.
+/// The events that count as given up: ended through no fault of their own.
 @Suite struct GivenUpTests {
     @Test(arguments: [
         (200, APNsReason?.none, OutcomeKind.accepted, isGivenUp: false),
         (400, .badDeviceToken, .rejected, false), (400, .badTopic, .rejected, false),
         (410, .unregistered, .unregistered, false), (413, .payloadTooLarge, .rejected, false),
-        // The key may not send for the app: nothing is wrong with the event.
+        // The key may not send for the app, so the event itself is valid.
         (400, .topicDisallowed, .rejected, true),
         (403, .invalidProviderToken, .undeliverable, true),
         (503, .serviceUnavailable, .undeliverable, true),
         (429, .tooManyRequests, .undeliverable, true), (500, nil, .undeliverable, true),
     ])
-    func `an answer says whose fault it is`(
+    func `an answer shows whose fault it is`(
         status: Int,
         reason: APNsReason?,
         kind: OutcomeKind,
@@ -33,7 +33,7 @@ import Vocabulary
     @Test(arguments: [
         (secondsLeft: 0 as Int64, isGivenUp: false), (-5, false), (1, true), (60, true),
     ])
-    func `what comes too late is late by itself, what waits too long is not`(
+    func `an event that arrives too late is not given up, one that waits too long is`(
         secondsLeft: Int64,
         isGivenUp: Bool
     ) throws {
@@ -48,7 +48,7 @@ import Vocabulary
         #expect(bench.givenUp.contains("1") == isGivenUp)
     }
 
-    @Test func `what a newer event replaces is not given up`() throws {
+    @Test func `an event replaced by a newer one is not given up`() throws {
         var bench = try BulkheadBench()
         func score(_ event: inout Event) { event.collapseID = CollapseID("score") }
         for name in ["1", "2"] { try bench.arrive(name, token: "aa", score) }

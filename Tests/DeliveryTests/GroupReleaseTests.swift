@@ -3,7 +3,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// How an assignment is asked for, and how it goes.
+/// How an assignment begins and ends.
 @Suite struct GroupReleaseTests {
     @Test func `stored offsets are requested six times, half a second apart, then not used`()
         throws
@@ -29,7 +29,7 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `a partition that alone is not answered for is asked for again with the others`(
+    func `a partition without an answer is requested again with the others`(
         isTransactional: Bool
     ) throws {
         var bench = try Bench(isAssigned: false, isTransactional: isTransactional)
@@ -42,7 +42,7 @@ import Vocabulary
             bench.engine.storedOffsetsFetched(known, now: bench.now)
             #expect(bench.turn(after: .seconds(1)).group.contains(fetch))
         }
-        // What was told before is not forgotten.
+        // Earlier answers are kept.
         bench.engine.storedOffsetsFetched([:], now: bench.now)
         let last = bench.turn(after: .seconds(1))
         #expect(last.group.contains(fetch) == isTransactional)
@@ -54,7 +54,7 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `an assignment that replaces one that was not revoked starts over`(
+    func `an assignment that replaces an unrevoked one starts over`(
         isFetching: Bool
     ) throws {
         var bench = try Bench(isAssigned: !isFetching)
@@ -74,7 +74,7 @@ import Vocabulary
         #expect(Bench.start(bench.turn()) == .at(Offset(5)))
     }
 
-    @Test func `an assignment that comes while the group is left is not taken up`() throws {
+    @Test func `an assignment that arrives while leaving the group is ignored`() throws {
         var bench = try Bench(isAssigned: false)
         bench.engine.shutdownRequested(now: bench.now)
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table, now: bench.now)
@@ -105,13 +105,13 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `nothing is begun that could not be answered before the partitions go`(
+    func `no request starts that could not be answered before the partitions are revoked`(
         isLate: Bool
     ) throws {
         var bench = try Bench()
         let proof = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.commitFinished(failed: [])
-        // Until the first answer, one stream is all that is opened.
+        // Only one stream opens until the first answer.
         let soon = bench.now.timestamp.seconds + 2
         _ = try bench.arrive(1) { $0.expiration = soon }
         bench.engine.partitionsRevoked(lost: false, now: bench.now)
@@ -119,13 +119,13 @@ import Vocabulary
         bench.engine.responseArrived(APNsAnswer(status: 200), for: proof, now: bench.now)
         let next = bench.turn()
         #expect((Bench.sent(next) == nil) == isLate)
-        // What waits for nothing else is left to the next owner at once.
+        // Other waiting events are handed to the next owner at once.
         bench.engine.published(PublicationTag(proof, .outcome))
         let last = bench.turn()
         #expect(Bench.commits(last).map(\.offset) == [Offset(1)])
         if isLate {
-            // Nor while the last commit is under way: once a second all that waits is looked at, and
-            // by then it has expired.
+            // Nor while the last commit is in flight: all waiting events are checked once a second,
+            // and by then it has expired.
             let meanwhile = bench.turn(after: .seconds(1))
             #expect(Bench.sent(meanwhile) == nil)
             #expect(bench.published(meanwhile) == nil)
@@ -135,8 +135,7 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `while what is in flight finishes, what has finished is committed`(isShutdown: Bool) throws
-    {
+    func `while open requests finish, finished events are committed`(isShutdown: Bool) throws {
         var bench = try Bench()
         let proof = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.commitFinished(failed: [])

@@ -11,23 +11,23 @@ import Vocabulary
         return gate
     }
 
-    /// 100 events allow 88 to come in freely; the rest is kept for single records.
+    /// Of 100 events, 88 may arrive freely; the rest is for single records.
     @Test(arguments: [(0, 88), (80, 8), (87, 1), (88, 0), (100, 0)])
-    func `the budget is what is left below the limit`(held: Int, budget: Int) {
+    func `the event budget is the room below the limit`(held: Int, budget: Int) {
         var gate = gate(holding: held, of: 100)
         #expect(gate.budget(now: start) == budget)
     }
 
     /// A sixteenth is kept for single records.
     @Test(arguments: [(0, 1500), (800, 700), (1499, 1), (1500, 0), (1600, 0), (9999, 0)])
-    func `the byte budget is what is left below the limit`(held: Int, budget: Int) {
+    func `the byte budget is the room below the limit`(held: Int, budget: Int) {
         var gate = IntakeGate(limits: .init(events: 1000, bytes: 1600))
         gate.entered(byteCount: held)
         #expect(gate.byteBudget == budget)
         #expect((gate.budget(now: start) > 0) == (budget > 0))
     }
 
-    @Test func `events keep their limit, and bytes exceed theirs by one record at most`() {
+    @Test func `events never exceed their limit, and bytes exceed theirs by at most one record`() {
         var random = SeededGenerator(seed: 5)
         var gate = IntakeGate(limits: .init(events: 100, bytes: 10_000))
         var held: [Int] = []
@@ -56,7 +56,7 @@ import Vocabulary
 
     /// The group expects a poll within max.poll.interval.ms, two minutes.
     @Test(arguments: [88, 99, 100])
-    func `full for an hour, it lets the shard poll at least once a second`(held: Int) {
+    func `a full intake still lets the shard poll at least once a second`(held: Int) {
         var gate = gate(holding: held, of: 100)
         var lastPoll = start
         for second in Int64(0)...3600 {
@@ -68,7 +68,7 @@ import Vocabulary
         #expect(gate.isPaused)
     }
 
-    @Test func `full, it takes one record now and then, and pauses when it stays full`() {
+    @Test func `a full intake accepts a single record occasionally, and pauses if it stays full`() {
         var gate = gate(holding: 88, of: 100)
         let hasChanged1 = gate.timeAdvanced(now: start)
         #expect(!hasChanged1)
@@ -82,7 +82,7 @@ import Vocabulary
         #expect(gate.isPaused)
     }
 
-    @Test func `paused, it resumes only when half of the room is free`() {
+    @Test func `a paused intake resumes only when half of the room is free`() {
         var gate = gate(holding: 88, of: 100)
         _ = gate.timeAdvanced(now: start)
         _ = gate.timeAdvanced(now: start + .seconds(5))
@@ -94,7 +94,7 @@ import Vocabulary
         #expect(hasChanged2)
     }
 
-    @Test func `a few large records keep it paused until half of their bytes are gone`() {
+    @Test func `a few large records keep the intake paused until half of their bytes are gone`() {
         var gate = IntakeGate(limits: .init(events: 100, bytes: 1600))
         for _ in 0..<4 { gate.entered(byteCount: 400) }
         _ = gate.timeAdvanced(now: start)
@@ -108,7 +108,7 @@ import Vocabulary
         #expect(hasChanged3)
     }
 
-    @Test func `room that comes back in time opens it without a pause`() {
+    @Test func `room that is freed in time opens the intake without a pause`() {
         var gate = gate(holding: 88, of: 100)
         _ = gate.timeAdvanced(now: start)
         gate.left(byteCount: 100)

@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 
 @Suite struct LookaheadTests {
-    @Test func `each part of a delivery is asked for once, the outermost first`() throws {
+    @Test func `each part of a delivery is prefetched once, the outermost first`() throws {
         var bench = try Bench()
         var asked: [DeliveryPart] = []
         bench.engine.lookAhead { part in
@@ -11,11 +11,11 @@ import Vocabulary
             return nil
         }
         #expect(asked == DeliveryPart.allCases)
-        // What belongs to a part is found only in the one before.
+        // Each part is only found through the previous one.
         #expect(asked.map(\.distance) == asked.map(\.distance).sorted(by: >))
     }
 
-    @Test func `looking ahead changes nothing`() throws {
+    @Test func `prefetching changes nothing`() throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         let strangers = [

@@ -10,7 +10,7 @@ import Vocabulary
         var log: Range<Int64> = 10..<20
         var oldestBefore: Int64?
         var cause: LostOffset.Cause
-        /// With each policy; nil: the process ends.
+        /// For each policy; nil means that the process ends.
         var end: Int64
         var beginning: Int64
         var stop: Int64?
@@ -26,15 +26,15 @@ import Vocabulary
         Row(offset: 0, log: 0..<0, oldestBefore: 5, cause: .none, end: 0, beginning: 0, stop: 0),
         Row(offset: 21, cause: .cut, end: 20, beginning: 10),
         Row(offset: 21, oldestBefore: 10, cause: .cut, end: 20, beginning: 10),
-        // A replica that deletes later, or a disk that was restored.
+        // A replica that deletes later, or a restored disk.
         Row(offset: 21, oldestBefore: 15, cause: .cut, end: 20, beginning: 10),
         Row(offset: 5, log: 0..<0, cause: .cut, end: 0, beginning: 0),
         Row(offset: 5, log: 0..<2, oldestBefore: 0, cause: .cut, end: 2, beginning: 0),
-        // Only another topic begins with 0 again.
+        // Only a recreated topic starts at 0 again.
         Row(offset: 5, log: 0..<2, oldestBefore: 1, cause: .replaced, end: 0, beginning: 0),
         Row(offset: 5, log: 1..<2, oldestBefore: 2, cause: .cut, end: 2, beginning: 1),
     ])
-    func `what follows depends on what the log holds`(row: Row) {
+    func `the reaction depends on what the log contains`(row: Row) {
         let policies: [(LostOffset.Policy, Int64?)] = [
             (.end, row.end), (.beginning, row.beginning), (.stop, row.stop),
         ]
@@ -52,7 +52,7 @@ import Vocabulary
 
     // MARK: The engine
 
-    /// Reads 0 to 9, of which 4 is not settled, and commits it.
+    /// Reads 0 to 9, leaves 4 unsettled, and commits.
     private func committed(_ change: (inout EngineSettings) -> Void = { _ in }) throws
         -> (Bench, stuck: DeliveryID, PartitionCommit)
     {
@@ -78,7 +78,7 @@ import Vocabulary
     }
 
     @Test(arguments: [7, 3, 0] as [Int64])
-    func `after a cut the records at the same offsets are new`(end: Int64) throws {
+    func `after a truncation, records at the same offsets are new`(end: Int64) throws {
         var (bench, stuck, before) = try committed()
         #expect(before.offset == Offset(4))
         let lost = bench.engine.offsetLost(
@@ -89,8 +89,8 @@ import Vocabulary
         )
         #expect(lost.start == .at(Offset(end)))
         #expect(bench.engine.position(of: Bench.partition) == Offset(end))
-        // The place is kept before a record comes, and nothing behind it is called settled; what is
-        // left of the log and in hand is to be read again after a crash.
+        // The position is committed before a record arrives, and nothing after it is called
+        // settled. The rest of the log and events in flight are read again after a crash.
         let commit = try #require(Bench.commits(bench.turn(after: .seconds(1))).first)
         let isStuckLeft = end > 4
         #expect(commit.offset == Offset(isStuckLeft ? 4 : end))
@@ -114,7 +114,7 @@ import Vocabulary
         )
     }
 
-    @Test func `what the metadata calls settled is new once the log was cut`() throws {
+    @Test func `offsets that the metadata calls settled are new after a truncation`() throws {
         let (_, _, commit) = try committed()
         var bench = try Bench(isAssigned: false, seed: 2)
         #expect(Bench.start(bench.partitionComes(with: commit)) == .at(Offset(4)))
@@ -187,7 +187,7 @@ import Vocabulary
         #expect(Bench.commits(bench.finish(stuck)).map(\.offset) == [Offset(10)])
     }
 
-    @Test func `where the process is to end the group's position stays`() throws {
+    @Test func `if the process is configured to end, the group's position stays`() throws {
         var (bench, stuck, _) = try committed { $0.offsetLost = .stop }
         let lost = bench.engine.offsetLost(
             Bench.partition,
@@ -200,7 +200,7 @@ import Vocabulary
         #expect(Bench.commits(bench.finish(stuck)).map(\.offset) == [Offset(10)])
     }
 
-    @Test func `with transactions the new place is committed in one`() throws {
+    @Test func `with transactions the new position is committed in one`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
         _ = bench.bench.turn()

@@ -5,7 +5,8 @@ import Testing
 import Vocabulary
 
 @Suite struct MakingRoomTests {
-    @Test func `five seconds count from the event's arrival or its route's end, which is later`()
+    @Test
+    func `five seconds start at the event's arrival or its route's failure, whichever is later`()
         throws
     {
         var bench = try BulkheadBench(streams: 1) {
@@ -27,14 +28,14 @@ import Vocabulary
         #expect(bench.reasons["young"] == .local(.endpointUnavailable))
     }
 
-    /// Without a limit they wait for a connection, with one for a token that is minutes away.
+    /// Without a limit they wait for a connection, with one for a token that comes minutes later.
     @Test(arguments: [
         [], [RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 0.001, burst: 1)],
     ])
-    func `what waits and expires ends in time, connection or not`(limits: [RateLimit]) throws {
+    func `waiting events expire on time, with or without a connection`(limits: [RateLimit]) throws {
         var bench = try BulkheadBench { $0.rateLimits = limits }
         let soon = bench.now.timestamp.seconds + 5
-        // Nobody opens the connection to the sandbox. The second is not the next to be sent.
+        // Nobody opens the connection to the sandbox. The second event is not the next to be sent.
         try bench.arrive("lasting") { $0.environment = .sandbox }
         try bench.arrive("brief") {
             $0.environment = .sandbox
@@ -48,9 +49,9 @@ import Vocabulary
         #expect(bench.outcomes["lasting"] == nil)
     }
 
-    /// Of a bound of 80, which is nearly full.
+    /// The limit is 80 events, and nearly full.
     @Test(arguments: [(news: 40, mail: 38, madeRoom: 0), (41, 37, 20)])
-    func `of two slow routes only one that has more than half of the bound makes room`(
+    func `of two slow routes only one with more than half of the limit makes room`(
         news: Int,
         mail: Int,
         madeRoom: Int

@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 
 @Suite struct NextDeadlineTests {
-    /// What the engine waits for besides the connections' PINGs, a minute from the start.
+    /// The engine's waits other than the connections' PINGs, a minute from the start.
     private enum Wait {
         case nothing
         case answer
@@ -21,7 +21,7 @@ import Vocabulary
             (.republication, 1_000), (.schema, 100), (.retryRecord, 5_000),
         ]
     )
-    private func `the next turn is due when the first of all waits is over`(
+    private func `the next turn is due at the earliest deadline`(
         wait: Wait,
         after milliseconds: Int
     ) throws {
@@ -55,7 +55,7 @@ import Vocabulary
         #expect(bench.engine.nextDeadline(now: bench.now.instant) == expected)
     }
 
-    /// Kafka does not take what the turn that ends publishes.
+    /// Kafka refuses the records that the turn publishes.
     private func refusePublications(_ bench: inout BulkheadBench) {
         let turn: TurnDecision = bench.engine.turnEnded(now: bench.now)
         for record in turn.publications {
@@ -63,7 +63,7 @@ import Vocabulary
         }
     }
 
-    /// A record arrives that is not to be sent yet.
+    /// Delivers a record that must not be sent yet.
     private func recordArrives(
         _ bench: inout BulkheadBench,
         dueIn delay: Duration = .zero,

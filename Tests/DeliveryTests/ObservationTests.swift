@@ -4,7 +4,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// What the engine shows of itself for metrics.
+/// The engine's state for metrics.
 @Suite struct ObservationTests {
     private func settle(_ id: DeliveryID, _ bench: inout Bench) {
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
@@ -47,7 +47,7 @@ import Vocabulary
         #expect(bench.engine.oldestRecords(ofSources: 2) == [later, nil])
     }
 
-    @Test func `a record of a retry topic waits on purpose and is nobody's oldest`() throws {
+    @Test func `a record of a retry topic waits on purpose and is never the oldest`() throws {
         var desk = try Desk()
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         _ = try desk.arrive(1, of: Desk.tier, history: desk.history(dueIn: 0))
@@ -68,7 +68,7 @@ import Vocabulary
         #expect(bench.engine.unsettledOffset(of: Bench.partition) == Offset(7))
     }
 
-    @Test func `before the first record the unsettled offset is where reading begins`() throws {
+    @Test func `before the first record the unsettled offset is the start of reading`() throws {
         var bench = try Bench(isAssigned: false)
         #expect(bench.engine.unsettledOffset(of: Bench.partition) == nil)
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
@@ -82,7 +82,7 @@ import Vocabulary
         (Reason.apns(.tooManyRequests), Reason.apns(.tooManyRequests)),
         (.unknownAPNs("Surprise"), .unknownAPNs("")),
     ])
-    func `retries are counted by their reason, unknown ones as one`(
+    func `retries are counted by reason, unknown ones together`(
         reason: Reason,
         counted: Reason
     ) throws {

@@ -27,7 +27,7 @@ import Vocabulary
                 ]
             ),
             (
-                "the same place again",
+                "the same position again",
                 [.arrives(1, isDuplicate: false), .arrives(1, isDuplicate: false)]
             ),
             (
@@ -38,14 +38,14 @@ import Vocabulary
                 ]
             ),
             (
-                "again after it was not accepted",
+                "again after a failure",
                 [
                     .arrives(1, isDuplicate: false), .withdrawn(1),
                     .arrives(2, isDuplicate: false), .arrives(3, isDuplicate: true),
                 ]
             ),
             (
-                "a duplicate's end is not the first one's",
+                "a duplicate's end does not end the first one",
                 [
                     .arrives(1, isDuplicate: false), .arrives(2, isDuplicate: true),
                     .withdrawn(2), .arrives(3, isDuplicate: true),
@@ -61,7 +61,7 @@ import Vocabulary
             ),
         ] as [(String, [Step])]
     )
-    private func `a duplicate is what came from another place and was not taken back`(
+    private func `a duplicate comes from another position and was not withdrawn`(
         story: String,
         steps: [Step]
     ) {
@@ -78,7 +78,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the last of its size are known for certain, and twice as many at most`() {
+    @Test func `the window keeps at least its size of entries, and at most twice as many`() {
         var window = DedupWindow(size: 100)
         for number in 0..<1000 {
             let isDuplicate = window.arrived(Self.name(number), from: Self.place(Int64(number)))
@@ -93,7 +93,7 @@ import Vocabulary
         #expect(!isFirstKnown)
     }
 
-    @Test func `what is asked for again is remembered longer`() {
+    @Test func `an entry that is looked up is kept longer`() {
         var window = DedupWindow(size: 10)
         _ = window.arrived(Self.name(0), from: Self.place(0))
         for number in 1..<200 {
@@ -103,20 +103,20 @@ import Vocabulary
         }
     }
 
-    @Test func `what is removed is removed from both generations`() {
+    @Test func `removal removes an entry from both generations`() {
         var window = DedupWindow(size: 2)
         _ = window.arrived(Self.name(0), from: Self.place(0))
         for number in 1..<3 {
             _ = window.arrived(Self.name(number), from: Self.place(Int64(number)))
         }
-        // From the old generation into the young one, so that it stands in both.
+        // A lookup copies it from the old generation into the new one.
         let isItself = !window.arrived(Self.name(0), from: Self.place(0))
         window.withdraw(Self.name(0), from: Self.place(0))
         let isForgotten = !window.arrived(Self.name(0), from: Self.place(9))
         #expect(isItself && isForgotten)
     }
 
-    @Test func `a window of none calls nothing a duplicate`() {
+    @Test func `a window of size 0 finds no duplicates`() {
         var window = DedupWindow(size: 0)
         for offset in Int64(0)..<2 {
             let isDuplicate = window.arrived(Self.name(0), from: Self.place(offset))

@@ -40,7 +40,7 @@ final class HygieneBench {
         _ = turn()
     }
 
-    /// Ends the turn and carries out what concerns the list.
+    /// Ends the turn and applies its changes to the list.
     func turn() -> TurnDecision {
         for token in engine.doubtfulTokens(now: now.instant) {
             engine.tokenHeard(token, deadSince: list[token], now: now.instant)
@@ -56,7 +56,7 @@ final class HygieneBench {
         return turn
     }
 
-    /// An event arrives; by default a new one at the next offset of the first partition.
+    /// Delivers an event, by default a new one at the next offset of the first partition.
     func arrive(
         token: String = "00ff",
         id: EventID? = nil,
@@ -101,7 +101,7 @@ final class HygieneBench {
         return turn()
     }
 
-    /// The outcome that the actions publish, and with which records.
+    /// The published outcome among the actions, and its records.
     func outcome(_ actions: TurnDecision) -> (Outcome, Publications)? {
         guard let outcome = actions.outcomes.first, let records = actions.published.first?.records
         else { return nil }
@@ -114,7 +114,7 @@ final class HygieneBench {
         actions.sends.map(\.delivery)
     }
 
-    /// Sends an event of its own token and answers it.
+    /// Sends an event with its own token and answers it.
     func tell(_ status: Int) throws -> Outcome {
         let sent = HygieneBench.sent(try arrive(token: String(nextOffset + 10_000_000)))
         let actions = answer(try #require(sent.first), status)
@@ -123,7 +123,7 @@ final class HygieneBench {
 }
 
 @Suite struct SuppressionTests {
-    @Test func `after 410 a token gets nothing until it is registered later`() throws {
+    @Test func `after 410 a token gets nothing until it is registered again`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         #expect(bench.kind(bench.answer(first, 410, at: 1000)) == .unregistered)
@@ -143,7 +143,7 @@ final class HygieneBench {
         try #expect(HygieneBench.sent(bench.arrive(registeredAt: 1001)).count == 1)
     }
 
-    @Test func `an accepted notification takes the entry and the token's status back`() throws {
+    @Test func `an accepted notification removes the entry and the token's status`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         _ = bench.answer(first, 410, at: 1000)
@@ -156,7 +156,7 @@ final class HygieneBench {
         #expect(bench.outcome(bench.answer(third, 200))?.1 == [.outcome])
     }
 
-    @Test func `410 again moves the time`() throws {
+    @Test func `another 410 updates the time`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         _ = bench.answer(first, 410, at: 1000)
@@ -165,7 +165,7 @@ final class HygieneBench {
         try #expect(bench.kind(bench.arrive(registeredAt: 2000)) == .suppressed)
     }
 
-    @Test func `a 410 without a time counts from the answer`() throws {
+    @Test func `for a 410 without a time the answer's time counts`() throws {
         let bench = try HygieneBench()
         let now = bench.now.timestamp.milliseconds
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
@@ -174,19 +174,19 @@ final class HygieneBench {
         try #expect(HygieneBench.sent(bench.arrive(registeredAt: now + 1)).count == 1)
     }
 
-    @Test func `what waits for a stream when its token dies is not sent`() throws {
+    @Test func `an event that waits for a stream when its token dies is not sent`() throws {
         let bench = try HygieneBench(streams: 1)
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         try #expect(HygieneBench.sent(bench.arrive()).isEmpty)
         try #expect(HygieneBench.sent(bench.arrive(token: "0a0b")).isEmpty)
         let actions = bench.answer(first, 410, at: 1000)
-        // The waiting one of the same token makes room for the other device's.
+        // Without the waiting event of the same token, the other device's is next.
         let sent = try #require(HygieneBench.sent(actions).first)
         #expect(bench.engine.delivery(sent)?.event?.deviceToken?.hexadecimal == "0a0b")
         #expect(actions.outcomes.map(\.kind) == [.unregistered, .suppressed])
     }
 
-    @Test func `what another shard or a restart knew counts as well`() throws {
+    @Test func `dead tokens from other shards and earlier runs count as well`() throws {
         let bench = try HygieneBench()
         let key = HygieneSettings().hashKey
         let token = key.hash(
@@ -204,17 +204,17 @@ final class HygieneBench {
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         _ = bench.answer(first, 410, at: 1000)
         try #expect(bench.kind(bench.arrive()) == .suppressed)
-        // Another member sends what was registered later, and APNs takes it.
+        // Another member sends an event registered later, and APNs accepts it.
         bench.list = SuppressionList(maxCount: 100)
         let second = try #require(HygieneBench.sent(try bench.arrive()).first)
         #expect(bench.kind(bench.answer(second, 200)) == .accepted)
     }
 
-    @Test func `what waits for a stream meanwhile is sent`() throws {
+    @Test func `an event that waits for a stream meanwhile is sent`() throws {
         let bench = try HygieneBench(streams: 1)
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         _ = bench.answer(first, 410, at: 1000)
-        // One of another device has the stream.
+        // An event of another device has the stream.
         let other = try #require(HygieneBench.sent(try bench.arrive(token: "0a0b")).first)
         try #expect(HygieneBench.sent(bench.arrive(registeredAt: 1001)).isEmpty)
         bench.list = SuppressionList(maxCount: 100)
@@ -224,7 +224,7 @@ final class HygieneBench {
         #expect(answered.0.kind == .accepted)
     }
 
-    @Test func `it can be switched off`() throws {
+    @Test func `suppression can be turned off`() throws {
         let bench = try HygieneBench(HygieneSettings(suppressesUnregistered: false))
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         #expect(bench.kind(bench.answer(first, 410, at: 1000)) == .unregistered)
@@ -234,12 +234,12 @@ final class HygieneBench {
 }
 
 @Suite struct StandingWordTests {
-    @Test func `a status of a token is withdrawn when the token works`() throws {
+    @Test func `the status of a working token is withdrawn`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         let refused = try #require(bench.outcome(bench.answer(first, 400)))
         #expect(refused.1.contains(.tokenStatus))
-        // It is not dead: the next event goes out, and what it finds stands from then on.
+        // The token is not dead: the next event is sent, and its result is kept from then on.
         let second = try #require(HygieneBench.sent(try bench.arrive()).first)
         let (accepted, publications) = try #require(bench.outcome(bench.answer(second, 200)))
         #expect(accepted.isTokenReadmitted)
@@ -248,7 +248,7 @@ final class HygieneBench {
         #expect(try #require(bench.outcome(bench.answer(third, 200))).1 == [.outcome])
     }
 
-    @Test func `behind an event that may show that the token lives, others wait for it`() throws {
+    @Test func `events wait behind one that may show that the token is alive`() throws {
         for lives in [true, false] {
             let bench = try HygieneBench()
             let first = try #require(HygieneBench.sent(try bench.arrive()).first)
@@ -264,7 +264,7 @@ final class HygieneBench {
 }
 
 @Suite struct DuplicateTests {
-    @Test func `the same notification from another place is a duplicate`() throws {
+    @Test func `the same notification from another position is a duplicate`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive(id: "e")).first)
         for isAnswered in [false, true] {
@@ -280,7 +280,7 @@ final class HygieneBench {
     }
 
     @Test(arguments: [400, 410, 413, 500])
-    func `what was not accepted may be tried again`(status: Int) throws {
+    func `a notification that was not accepted can be tried again`(status: Int) throws {
         let bench = try HygieneBench(HygieneSettings(suppressesUnregistered: false))
         let first = try #require(HygieneBench.sent(try bench.arrive(id: "e")).first)
         #expect(bench.kind(bench.answer(first, status)) != .accepted)
@@ -291,7 +291,7 @@ final class HygieneBench {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive(id: "e", offset: 0)).first)
         _ = bench.answer(first, 200)
-        // The commits are gone when the partition comes back: it is read from its beginning.
+        // The commits are gone when the partition returns: it is read from its beginning.
         bench.engine.commitFinished(failed: [])
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         _ = bench.turn()
@@ -299,18 +299,18 @@ final class HygieneBench {
         try #expect(HygieneBench.sent(bench.arrive(id: "e", offset: 0)).count == 1)
     }
 
-    @Test func `what was handed back does not count as sent`() throws {
+    @Test func `an event that was handed back does not count as sent`() throws {
         let bench = try HygieneBench(streams: 1)
         try #expect(HygieneBench.sent(bench.arrive()).count == 1)
         try #expect(HygieneBench.sent(bench.arrive(id: "e", partition: 1)).isEmpty)
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         _ = bench.turn()
         bench.assign()
-        // The waiting one was let go; another record of the same notification is not swallowed.
+        // The waiting event was handed back, so another record of the same notification is sent.
         try #expect(bench.kind(bench.arrive(id: "e", offset: 50)) != .duplicate)
     }
 
-    @Test func `it can be switched off`() throws {
+    @Test func `deduplication can be turned off`() throws {
         let bench = try HygieneBench(HygieneSettings(dedupWindow: 0))
         let first = try #require(HygieneBench.sent(try bench.arrive(id: "e")).first)
         _ = bench.answer(first, 200)
@@ -319,7 +319,7 @@ final class HygieneBench {
 }
 
 @Suite struct HeldTokenTests {
-    @Test func `when every token fails, all but the first are held and none is suppressed`()
+    @Test func `if every token fails, all but the first are held and none is suppressed`()
         throws
     {
         let bench = try HygieneBench()
@@ -339,7 +339,7 @@ final class HygieneBench {
         #expect(bench.engine.tokenFuse(of: other)?.isBlown == false)
     }
 
-    @Test func `answers that judge no token do not count`() throws {
+    @Test func `answers that say nothing about the token do not count`() throws {
         let bench = try HygieneBench()
         for _ in 0..<300 { _ = try bench.tell(413) }
         let route = Route(credential: 0, environment: .production)

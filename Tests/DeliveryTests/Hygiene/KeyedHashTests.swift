@@ -9,7 +9,7 @@ import Vocabulary
         try #require(DeviceToken(text))
     }
 
-    @Test func `a token is another one for every topic, environment and key`() throws {
+    @Test func `a token has another hash for every topic, environment and key`() throws {
         let token = try Self.token("00ff")
         let news = APNsTopic("com.example.News")
         let first = Self.key.hash(of: token, topic: news, environment: .production)
@@ -32,7 +32,7 @@ import Vocabulary
         #expect(Set(others + [first]).count == others.count + 1)
     }
 
-    @Test func `upper and lower case are the same token`() throws {
+    @Test func `upper and lower case have the same hash`() throws {
         let topic = APNsTopic("com.example.News")
         let names = try ["00ffA9", "00FFa9"].map {
             Self.key.hash(of: try Self.token($0), topic: topic, environment: .sandbox)
@@ -40,14 +40,15 @@ import Vocabulary
         #expect(names[0] == names[1])
     }
 
-    @Test func `an event's identifier does not run into its token`() throws {
+    @Test func `event ID and token are separated in the hash`() throws {
         let names = try [("ff", "00"), ("", "00ff"), ("ff00", "00"), ("e", "00ff"), ("E", "00ff")]
             .map { Self.key.hash(ofEvent: EventID($0.0), try Self.token($0.1)) }
         #expect(Set(names).count == names.count)
     }
 
-    /// Computed by another implementation of SipHash-1-3, byte for byte: of the token in lower case
-    /// and 7, and of that hash, the identifier and 3.
+    /// Computed by an independent implementation of SipHash-1-3.
+    ///
+    /// First of the lower-case token and 7, then of that hash, the event ID and 3.
     @Test(
         arguments: [
             ("00ff", "", 0xCF7D_454A_9965_37C2),
@@ -58,7 +59,7 @@ import Vocabulary
             ("0f0f0f0f", "0123456", 0x03EA_C7E9_94B1_F7BB),
         ] as [(String, String, UInt64)]
     )
-    func `words count as their bytes do, wherever they begin`(
+    func `only the bytes of words count, at any alignment`(
         token: String,
         id: String,
         expected: UInt64
@@ -66,7 +67,7 @@ import Vocabulary
         #expect(Self.key.hash(ofEvent: EventID(id), try Self.token(token)).rawValue == expected)
     }
 
-    @Test func `0 is not a hash`() {
+    @Test func `0 is never a hash`() {
         #expect(KeyedHash(rawValue: 0).rawValue != 0)
     }
 }

@@ -2,10 +2,10 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// The table under the deduplication window and the devices' lines, against what a dictionary says.
+/// Compares the table of the deduplication window and of device queues with a dictionary.
 @Suite struct KeyedTableTests {
     private static let allKeys = [
-        // Few homes, so that rows of taken slots grow long and close again.
+        // Few home slots, so that runs of taken slots grow long and are closed again.
         Keys(testDescription: "crowded", count: 60) { number in
             KeyedHash(rawValue: UInt64(number) << 40 | UInt64(number % 5) << 3 | 1)
         },
@@ -16,9 +16,9 @@ import Vocabulary
     ]
 
     @Test(arguments: allKeys)
-    private func `lines of devices come and go as in a dictionary`(keys: Keys) {
+    private func `device queues behave like a dictionary`(keys: Keys) {
         var random = SeededGenerator(seed: 7)
-        // Far fewer than come: segments grow beyond what they were made for.
+        // Far fewer than inserted: segments grow beyond their initial size.
         var pacing = DevicePacing(maxEvents: 10)
         var lines: [KeyedHash: [DeliveryID]] = [:]
         for step in 0..<UInt32(6_000) {
@@ -42,7 +42,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a large window grows without moving more than a small part of it`() {
+    @Test func `a large window grows while moving only small parts`() {
         var random = SeededGenerator(seed: 3)
         var window = DedupWindow(size: 20_000)
         for offset in 0..<Int64(90_000) {
@@ -54,7 +54,7 @@ import Vocabulary
     }
 
     @Test(arguments: allKeys)
-    private func `a window knows what two generations of a dictionary know`(keys: Keys) {
+    private func `a window behaves like two generations of a dictionary`(keys: Keys) {
         typealias Place = DedupWindow.Place
         let size = keys.count / 3
         var random = SeededGenerator(seed: 11)

@@ -3,8 +3,9 @@ import Testing
 import Vocabulary
 
 @Suite struct RevivedTokenTests {
-    /// The one behind was registered before or after the token's death, of which it heard nothing
-    /// when it came.
+    /// The next event was registered before or after the token's death.
+    ///
+    /// The engine did not know of the death when the event arrived.
     @Test(arguments: [(registeredAt: 1001 as Int64, lives: true), (1000, false)])
     func `a token that dies while its next event waits is alive again if that one is accepted`(
         registeredAt: Int64,

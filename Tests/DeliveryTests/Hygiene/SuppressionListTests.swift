@@ -7,7 +7,7 @@ import Vocabulary
         Timestamp(milliseconds: milliseconds)
     }
 
-    @Test func `a token is found until it is removed, with the last word's time`() {
+    @Test func `a token is found with its latest time until it is removed`() {
         var list = SuppressionList(maxCount: 10)
         let token = KeyedHash(rawValue: 7)
         #expect(list[token] == nil)
@@ -40,11 +40,11 @@ import Vocabulary
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `it agrees with a dictionary through any history`(seed: UInt64) {
+    func `the list agrees with a dictionary for any history`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var list = SuppressionList(maxCount: 1000)
         var model: [KeyedHash: Timestamp] = [:]
-        // Few homes, so that runs grow long and gaps are closed across the table's end.
+        // Few home slots, so that runs grow long and wrap around the table's end.
         let tokens = (0..<600).map { index in
             KeyedHash(rawValue: random.next() << 4 | UInt64(13 + index % 3))
         }
@@ -65,7 +65,7 @@ import Vocabulary
         #expect(list.evictions == 0)
     }
 
-    @Test func `a full list forgets old tokens first, and never more than it must`() {
+    @Test func `a full list drops the oldest tokens, and no more than necessary`() {
         var random = SeededGenerator(seed: 4)
         var list = SuppressionList(maxCount: 1000)
         let tokens = (0..<3000).map { _ in KeyedHash(rawValue: random.next()) }
@@ -82,13 +82,13 @@ import Vocabulary
         #expect(oldest < 100)
     }
 
-    @Test func `a list of none remembers none`() {
+    @Test func `a list of size 0 keeps nothing`() {
         var list = SuppressionList(maxCount: 0)
         list.insert(KeyedHash(rawValue: 1), since: Self.time(1))
         #expect(list.count == 0)
     }
 
-    @Test func `a million tokens take 32 MiB, and no token more than 43 bytes`() {
+    @Test func `a million tokens take 32 MiB, and never more than 43 bytes each`() {
         #expect(SuppressionList.byteCount(ofTokens: 1_000_000) == 32 << 20)
         for count in stride(from: 1000, through: 5_000_000, by: 4999) {
             let perToken = Double(SuppressionList.byteCount(ofTokens: count)) / Double(count)

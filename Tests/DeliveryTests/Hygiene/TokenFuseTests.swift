@@ -2,7 +2,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// A fuse, a clock and dice.
+/// A fuse, a clock and a random generator.
 private struct FuseBench {
     var fuse: TokenFuse
     var now = Instant(nanoseconds: 0)
@@ -13,9 +13,9 @@ private struct FuseBench {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Answers at a share of condemned tokens and a rate, until the count or the fuse's change.
+    /// Adds answers at a rate with a share of dead tokens, until the count or a change of the fuse.
     ///
-    /// - Returns: How many tokens were condemned while the fuse was whole.
+    /// - Returns: How many tokens counted as dead before the fuse blew.
     @discardableResult
     mutating func answer(
         _ count: Int,
@@ -37,7 +37,7 @@ private struct FuseBench {
 
 @Suite struct TokenFuseTests {
     @Test(arguments: [0.0, 0.02, 0.10])
-    func `the usual share does not blow it`(share: Double) {
+    func `the usual share does not blow the fuse`(share: Double) {
         for seed in UInt64(1)...5 {
             var bench = FuseBench(seed: seed)
             bench.answer(50_000, share: share)
@@ -49,7 +49,7 @@ private struct FuseBench {
         arguments: [(0.6, .milliseconds(1)), (0.6, .seconds(1)), (1, .microseconds(20))]
             as [(Double, Duration)]
     )
-    func `a jump blows it, whatever the rate`(share: Double, gap: Duration) {
+    func `a sudden increase blows the fuse at any rate`(share: Double, gap: Duration) {
         for seed in UInt64(1)...5 {
             var bench = FuseBench(seed: seed)
             bench.answer(20_000, share: 0.02, every: gap)
@@ -60,13 +60,13 @@ private struct FuseBench {
         }
     }
 
-    /// The documented bounds; the most tokens count as dead some 1,300 answers after the start.
+    /// The documented limits; the maximum is reached some 1,300 answers after the start.
     @Test(
         arguments: [
             (1.0, 0, 160), (1.0, 1328, 180), (1.0, 20_000, 160), (0.6, 0, 200), (0.6, 20_000, 200),
         ]
     )
-    func `few tokens count as dead before it blows`(
+    func `few tokens count as dead before the fuse blows`(
         share: Double,
         healthyAnswers: Int,
         bound: Int
@@ -80,7 +80,7 @@ private struct FuseBench {
         }
     }
 
-    @Test func `below the minimum of answers nothing blows it`() {
+    @Test func `the fuse needs a minimum number of answers`() {
         var bench = FuseBench()
         bench.answer(99, share: 1)
         #expect(!bench.fuse.isBlown)
@@ -88,7 +88,7 @@ private struct FuseBench {
         #expect(bench.fuse.isBlown)
     }
 
-    @Test func `a trickle never is enough evidence`() {
+    @Test func `a trickle of answers is never enough evidence`() {
         var bench = FuseBench()
         bench.answer(2000, share: 1, every: .seconds(60))
         #expect(bench.fuse.trips == 0)
@@ -103,16 +103,16 @@ private struct FuseBench {
         #expect(bench.fuse.baseline > 0.55)
     }
 
-    @Test func `it resets when the share was usual for some time`() {
+    @Test func `the fuse resets after the share has been usual for some time`() {
         var bench = FuseBench()
         bench.answer(20_000, share: 0.02)
         bench.answer(600, share: 0.9)
         #expect(bench.fuse.isBlown)
         let baseline = bench.fuse.baseline
-        // Two hours of it teach the baseline nothing.
+        // Two hours of failures do not change the baseline.
         bench.answer(72_000, share: 0.9, every: .milliseconds(100))
         #expect(bench.fuse.baseline == baseline)
-        // The first answers wash the old ones out; then the five minutes begin.
+        // The first answers replace the old ones; then the five minutes begin.
         bench.answer(2000, share: 0.02)
         #expect(bench.fuse.isBlown)
         bench.answer(28_000, share: 0.02)
@@ -122,7 +122,7 @@ private struct FuseBench {
         #expect(bench.fuse.trips == 1)
     }
 
-    @Test func `half a recovery is none`() {
+    @Test func `half a recovery does not reset the fuse`() {
         var bench = FuseBench()
         bench.answer(600, share: 1)
         for _ in 0..<20 {
@@ -133,7 +133,7 @@ private struct FuseBench {
         #expect(bench.fuse.trips == 1)
     }
 
-    @Test func `time alone heals nothing, few good answers neither`() {
+    @Test func `neither time alone nor a few good answers reset the fuse`() {
         var bench = FuseBench()
         bench.answer(600, share: 1)
         bench.now = bench.now + .seconds(86_400)

@@ -36,7 +36,7 @@ import Vocabulary
 
     /// A broker may take less than Kafka's default (`offset.metadata.max.bytes`).
     @Test(arguments: [4096, 300, 64, 28, 27, 24, 22, 8, 0], [nil, 7] as [UInt32?])
-    func `what is written fits what the broker takes`(limit: Int, end: UInt32?) throws {
+    func `the text fits the broker's limit`(limit: Int, end: UInt32?) throws {
         let incomplete: [Range<Int64>] = (0..<400).map { 100 + $0 * 7..<101 + $0 * 7 }
         let metadata = try Self.metadata(base: 100, incomplete, horizon: 3000, end: end)
         let written = metadata.text(for: Self.partition, within: limit)
@@ -138,7 +138,7 @@ import Vocabulary
         #expect(read.end == RecordMark(offset: Offset(101), fingerprint: 0xCAFE_F00D))
     }
 
-    @Test func `a text means nothing at another offset, partition or topic`() throws {
+    @Test func `a text is invalid at another offset, partition or topic`() throws {
         let metadata = try Self.metadata(base: 100, [100..<101], horizon: 200)
         let text = metadata.text(for: Self.partition).text
         #expect(Self.read(text, base: 101) == .failure(.checksum))
@@ -151,7 +151,7 @@ import Vocabulary
         }
     }
 
-    @Test func `every change of a character is noticed`() throws {
+    @Test func `every changed character is detected`() throws {
         let metadata = try Self.metadata(base: 7, [7..<9, 12..<40], horizon: 300, end: 5)
         let text = Array(metadata.text(for: Self.partition).text.utf8)
         for place in text.indices {
@@ -164,7 +164,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a text that was cut short anywhere is noticed`() throws {
+    @Test func `every truncation is detected`() throws {
         let metadata = try Self.metadata(base: 7, [7..<9, 12..<40], horizon: 300, end: 5)
         let text = metadata.text(for: Self.partition).text
         for count in 0..<text.count {

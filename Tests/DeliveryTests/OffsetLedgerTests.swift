@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 
 extension OffsetLedger {
-    /// Enters a record that must be taken.
+    /// Adds a record that must be accepted.
     mutating func take(_ offset: Int64) throws -> Entry {
         guard case .taken(let entry) = recordArrived(Offset(offset)) else {
             throw NotTaken(offset: offset)
@@ -17,7 +17,7 @@ extension OffsetLedger {
 @Suite struct OffsetLedgerTests {
     private let partition = TopicPartition(topic: KafkaTopic("source"), partition: 3)
 
-    /// Arrivals, then settlements in the order given, and the committable offset after each.
+    /// Arrivals, then settlements in this order, and the committable offset after each.
     @Test(arguments: [
         (arrivals: [0, 1, 2], settled: [0, 1, 2], committable: [1, 2, 3]),
         (arrivals: [0, 1, 2], settled: [2, 1, 0], committable: [0, 0, 3]),
@@ -40,12 +40,12 @@ extension OffsetLedger {
         #expect(ledger.inHand == 0)
     }
 
-    /// Each record's fingerprint is its offset here.
+    /// Here each record's fingerprint is its offset.
     @Test(
         arguments: [
             (settled: [], mark: nil),
             (settled: [5], mark: 5),
-            // The last record before the offset was settled first, and is not in hand any more.
+            // The last record before the offset settled first, and is no longer in flight.
             (settled: [9, 5], mark: 9),
             (settled: [9], mark: nil),
             (settled: [5, 9, 40], mark: 40),
@@ -70,7 +70,7 @@ extension OffsetLedger {
         let metadata = try CommitMetadata(commit.metadata, base: commit.offset, of: partition)
         #expect(metadata.mark == expected)
 
-        // The next owner knows it until it has settled something itself.
+        // The next owner knows it until it has settled a record itself.
         var next = OffsetLedger(epoch: AssignmentEpoch(), restored: metadata)
         #expect(next.markBeforeNext == expected)
         _ = try next.take(commit.offset.rawValue)
@@ -227,7 +227,7 @@ extension OffsetLedger {
         #expect(ledger.lastKnown == Self.mark(9))
     }
 
-    @Test func `a gap counts as settled once a record behind it has come`() throws {
+    @Test func `a gap counts as settled once a later record has arrived`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         _ = try ledger.take(5)
         let second = try ledger.take(9)
@@ -237,7 +237,7 @@ extension OffsetLedger {
         #expect(settled.horizon == Offset(10))
     }
 
-    @Test func `a record that was here before is not taken again`() throws {
+    @Test func `a record that has already arrived is not accepted again`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         _ = try ledger.take(7)
         #expect(ledger.recordArrived(Offset(7)) == .repeated)
@@ -245,7 +245,7 @@ extension OffsetLedger {
         #expect(ledger.inHand == 1)
     }
 
-    @Test func `a partition that starts over forgets what was in flight`() throws {
+    @Test func `a partition that starts over forgets its events in flight`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         let old = try ledger.take(1000)
         ledger.restarted()
@@ -285,7 +285,7 @@ extension OffsetLedger {
 
     // MARK: Restored from commit metadata
 
-    /// Offsets 10 and 13 to 14 were incomplete when the last owner committed; 11, 12 and 15 not.
+    /// Offsets 10, 13 and 14 were unsettled at the last owner's commit; 11, 12 and 15 were settled.
     private func restored(end: Int64) -> OffsetLedger {
         let settled = SettledOffsets(
             base: Offset(10),
@@ -300,7 +300,7 @@ extension OffsetLedger {
         return ledger
     }
 
-    @Test func `what the last owner settled is not taken, what it did not is`() throws {
+    @Test func `records that the last owner settled are skipped, others are accepted`() throws {
         var ledger = restored(end: 16)
         let taken = (Int64(10)..<20).filter {
             if case .taken = ledger.recordArrived(Offset($0)) { true } else { false }
@@ -325,7 +325,7 @@ extension OffsetLedger {
         #expect((10..<16).allSatisfy { (try? ledger.take($0)) != nil })
     }
 
-    @Test func `without the partition's end metadata is ignored`() throws {
+    @Test func `metadata is ignored if the partition's end is unknown`() throws {
         let settled = try #require(
             SettledOffsets(base: Offset(0), incomplete: [0..<1], horizon: Offset(9))
         )
@@ -357,7 +357,7 @@ extension OffsetLedger {
         #expect(ledger.inHand == 3)
     }
 
-    @Test func `a record handed back that never comes again does not exist any more`() throws {
+    @Test func `a record that was handed back and never arrives again no longer exists`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         let entries = try (0..<4).map { try ledger.take($0) }
         for entry in entries { ledger.letGo(entry) }
@@ -368,7 +368,7 @@ extension OffsetLedger {
         #expect(ledger.committableOffset == Offset(10))
     }
 
-    @Test func `nothing handed back, it is read on where reading ended`() throws {
+    @Test func `if nothing was handed back, reading continues where it ended`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         let entry = try ledger.take(41)
         ledger.resumed()
@@ -380,7 +380,7 @@ extension OffsetLedger {
 
     // MARK: Full
 
-    @Test func `one stuck record and 1,144 in flight hold a partition back, until half are left`()
+    @Test func `one stuck record and 1,144 in flight pause a partition until half are left`()
         throws
     {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
@@ -396,13 +396,13 @@ extension OffsetLedger {
         #expect(!ledger.isFull(wasFull: true))
     }
 
-    @Test func `many in flight without a stuck one are no reason to hold back`() throws {
+    @Test func `many records in flight without a stuck one do not pause`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         for offset in 0..<Int64(10_000) { _ = try ledger.take(offset) }
         #expect(!ledger.isFull(wasFull: false))
     }
 
-    @Test func `a stuck record holds back when the span reaches its limit`() throws {
+    @Test func `a stuck record pauses the partition if the span reaches its limit`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         let stuck = try ledger.take(0)
         ledger.settle(try ledger.take(CommitMetadata.maxSpan))

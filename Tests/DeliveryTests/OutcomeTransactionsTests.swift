@@ -2,12 +2,12 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// One thing that happens to the machine.
+/// An event of the machine.
 private enum Happening: CustomTestStringConvertible {
     case succeeds
     case fails(TransactionFailure, isInDoubt: Bool = false)
     case recordFails
-    /// So much time that brokers have aborted the transaction.
+    /// Enough time that brokers have aborted the transaction.
     case timesOut
     case producerFails(TransactionFailure)
     case dropped
@@ -101,7 +101,7 @@ struct OutcomeTransactionsTests {
         Row(.aborting, .fails(.abortable), to: .opening, steps: [.replaceProducer]),
         Row(.aborting, .fails(.unusable), to: .opening, steps: [.replaceProducer]),
         Row(.aborting, .fails(.fenced), to: .ended(.fenced)),
-        // Fenced because it took too long, not by a twin.
+        // Fenced by its timeout, not by another producer.
         Row(
             .open,
             .timesOut,
@@ -141,7 +141,7 @@ struct OutcomeTransactionsTests {
     ]
 
     @Test(arguments: rows)
-    private func `Each phase answers what happens to it`(row: Row) throws {
+    private func `Each phase handles each event`(row: Row) throws {
         var bench = MachineBench()
         bench.reach(row.from)
         try #require(bench.machine.phase == row.from)
@@ -166,7 +166,7 @@ struct OutcomeTransactionsTests {
         #expect(!bench.machine.members.contains(late))
     }
 
-    @Test func `What came during a commit is in the next transaction`() {
+    @Test func `A record that arrives during a commit is in the next transaction`() {
         var bench = MachineBench()
         bench.reach(.committing)
         bench.machine.announced(MachineBench.id(2), [.outcome])
@@ -189,9 +189,9 @@ struct OutcomeTransactionsTests {
         #expect(bench.machine.isReadyToCommit)
     }
 
-    /// Kafka takes what has so many deliveries, and one of them by itself in no case.
+    /// Kafka accepts up to this many deliveries at once, and one of them never.
     @Test(arguments: [(1000, 1), (1, 1), (7, 40), (250, 40)])
-    func `A batch that is refused is done again in ever smaller parts`(
+    func `A batch that is refused is repeated in smaller and smaller parts`(
         taken: Int,
         hopeless: UInt32
     ) throws {
@@ -227,7 +227,8 @@ struct OutcomeTransactionsTests {
         #expect(alone == 1)
     }
 
-    @Test func `What needs a topic that accepts nothing waits, and now and then one tries`() {
+    @Test
+    func `Deliveries that need an unavailable topic wait, and one of them tries occasionally`() {
         var bench = MachineBench()
         _ = bench.machine.callSucceeded()
         let letters = (1...3).map { MachineBench.id($0) }
@@ -240,7 +241,7 @@ struct OutcomeTransactionsTests {
         bench.machine.topicRefused(PublicationTag(letters[0], .deadLetter), now: bench.now)
         _ = bench.machine.callSucceeded()
         #expect(bench.machine.setAside() == letters)
-        // The others at once, without a wait.
+        // The others continue without a wait.
         #expect(bench.machine.admit(now: bench.now).map(\.id) == others)
         #expect(bench.writeAll() == others)
 
@@ -248,7 +249,7 @@ struct OutcomeTransactionsTests {
             #expect(bench.machine.nextDeadline == bench.now + .seconds(seconds))
             bench.now = bench.now + .seconds(seconds)
             #expect(bench.machine.admit(now: bench.now).count == 1)
-            #expect(bench.machine.isFull, "it goes alone, and at once")
+            #expect(bench.machine.isFull, "it is sent alone and at once")
             let probe = bench.machine.members[0]
             bench.machine.topicRefused(PublicationTag(probe, .deadLetter), now: bench.now)
             _ = bench.machine.callSucceeded()
@@ -263,7 +264,7 @@ struct OutcomeTransactionsTests {
         #expect(Set(rest + probe) == Set(letters))
     }
 
-    @Test func `A transaction with nothing in it is not committed`() {
+    @Test func `An empty transaction is not committed`() {
         var bench = MachineBench()
         _ = bench.machine.callSucceeded()
         bench.machine.close()
@@ -273,7 +274,7 @@ struct OutcomeTransactionsTests {
         #expect(bench.machine.phase == .open)
     }
 
-    @Test func `What was aborted comes again, first and after a pause`() {
+    @Test func `Aborted deliveries are repeated first, after a pause`() {
         var bench = MachineBench()
         bench.reach(.aborting)
         bench.machine.announced(MachineBench.id(2), [.outcome])
@@ -282,7 +283,10 @@ struct OutcomeTransactionsTests {
         let admitted = bench.machine.admit(now: bench.now)
         #expect(admitted.isEmpty)
         bench.machine.close()
-        #expect(bench.machine.phase == .open, "nothing is committed before it is there again")
+        #expect(
+            bench.machine.phase == .open,
+            "nothing is committed before its records are repeated"
+        )
         let next = bench.machine.nextDeadline
         #expect(next == bench.now + .seconds(1))
         let again = bench.machine.admit(now: bench.now + .seconds(1))
@@ -290,7 +294,7 @@ struct OutcomeTransactionsTests {
         #expect(again.first?.records == [.outcome])
     }
 
-    @Test func `What was dropped is in no transaction any more`() {
+    @Test func `A dropped delivery is in no transaction`() {
         var bench = MachineBench()
         bench.reach(.committing)
         bench.machine.announced(MachineBench.id(2), [.outcome])
@@ -302,7 +306,7 @@ struct OutcomeTransactionsTests {
         #expect(admitted.isEmpty)
     }
 
-    @Test func `A record that Kafka never takes is left out when its delivery comes again`() {
+    @Test func `A record that Kafka never accepts is omitted when its delivery is repeated`() {
         var bench = MachineBench()
         bench.reach(.open)
         bench.machine.announced(MachineBench.id(2), [.outcome, .deadLetter])
@@ -320,12 +324,12 @@ struct OutcomeTransactionsTests {
         #expect(answer == .committed(again.map { .init($0.id, [.outcome]) }))
     }
 
-    @Test func `What its topic refuses again waits, and the others continue without it`() {
+    @Test func `A delivery refused twice by its topic waits, and others continue`() {
         var bench = MachineBench()
         bench.reach(.open)
         bench.machine.announced(MachineBench.id(2), [.outcome])
         _ = bench.machine.admit(now: bench.now)
-        // The first time it may come again at once, shorter.
+        // After the first refusal it is repeated at once, shorter.
         #expect(bench.refusal(of: MachineBench.id(2)) == [MachineBench.id(1), MachineBench.id(2)])
         #expect(bench.refusal(of: MachineBench.id(2)) == [MachineBench.id(1)])
         bench.machine.close()
@@ -343,7 +347,7 @@ struct OutcomeTransactionsTests {
         #expect(bench.machine.nextDeadline == bench.now + .seconds(59), "longer each time")
     }
 
-    @Test func `What stands aside is dropped with the rest`() {
+    @Test func `A waiting delivery is dropped with the rest`() {
         var bench = MachineBench()
         bench.reach(.open)
         for _ in 0..<2 { _ = bench.refusal(of: MachineBench.id(1)) }
@@ -352,7 +356,7 @@ struct OutcomeTransactionsTests {
     }
 }
 
-/// A machine, and the way to any of its phases.
+/// A machine, and the steps to reach any of its phases.
 private struct MachineBench {
     static let timeout = Duration.seconds(7)
 
@@ -361,7 +365,7 @@ private struct MachineBench {
 
     static func id(_ slot: UInt32) -> DeliveryID { DeliveryID(slot: slot, generation: 1) }
 
-    /// All of the transaction is taken; returns what is written.
+    /// Starts a transaction that is accepted; returns its records.
     mutating func writeAll() -> [DeliveryID] {
         machine.close()
         for _ in machine.members { machine.memberFinished() }
@@ -404,9 +408,9 @@ private struct MachineBench {
         }
     }
 
-    /// A record of the delivery is refused, the transaction aborted and begun anew.
+    /// Refuses a record of the delivery, then aborts and restarts the transaction.
     ///
-    /// - Returns: what is in the new one.
+    /// - Returns: the content of the new transaction.
     mutating func refusal(of id: DeliveryID) -> [DeliveryID] {
         machine.refused(id, now: now)
         _ = machine.callSucceeded()

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 
 extension Bench {
-    /// The assignment goes and comes back, after so long, with what Kafka holds for the group.
+    /// Takes the assignment away and returns it later, with the group's stored state.
     mutating func partitionReturns(
         after duration: Duration = .seconds(1),
         with committed: PartitionCommit?
@@ -53,11 +53,11 @@ extension Bench {
         return (bench, id, commit)
     }
 
-    @Test func `a partition that comes back continues from memory`() throws {
+    @Test func `a partition that returns continues from memory`() throws {
         var (bench, id, commit) = try inHand()
         let actions = bench.partitionReturns(with: commit)
         #expect(bench.engine.counts.released == 1)
-        // Record 0 is in flight still: only what waited is read again.
+        // Record 0 is still in flight: only the waiting record is read again.
         #expect(Bench.start(actions) == .at(Offset(1)))
         #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
         bench.engine.commitFinished(failed: [])
@@ -67,7 +67,7 @@ extension Bench {
     }
 
     @Test(arguments: [nil, 40] as [Int64?])
-    func `a partition without a position has one as soon as its end is reached`(
+    func `a partition without a position gets one when its end is reached`(
         committed: Int64?
     ) throws {
         var bench = try Bench(isAssigned: false)
@@ -82,19 +82,19 @@ extension Bench {
         bench.engine.commitFinished(failed: [])
         bench.engine.endReached(Bench.partition, Offset(200))
         #expect(Bench.commits(bench.turn(after: .seconds(1))).isEmpty)
-        // Whoever comes next does not begin at the end of that time.
+        // Otherwise the next member would start at the end as of its own start.
         guard committed == nil else { return }
         let again = bench.partitionReturns(with: commits[0])
         #expect(Bench.start(again) == .at(Offset(100)))
     }
 
-    @Test func `an end behind records is not a position`() throws {
+    @Test func `an end with records before it is not a position`() throws {
         var (bench, id, _) = try inHand()
         bench.engine.endReached(Bench.partition, Offset(2))
         #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
     }
 
-    @Test func `what ends while the partition is away counts when it comes back`() throws {
+    @Test func `events that end while the partition is away count when it returns`() throws {
         var (bench, id, commit) = try inHand()
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         _ = bench.turn()
@@ -104,7 +104,9 @@ extension Bench {
         #expect(Bench.commits(actions).map(\.offset) == [Offset(1)])
     }
 
-    @Test func `a partition that somebody else committed is read as that member left it`() throws {
+    @Test func `a partition committed by another member is read from that member's position`()
+        throws
+    {
         var (bench, id, _) = try inHand()
         let (_, _, theirs) = try inHand(seed: 2)
         #expect(Bench.start(bench.partitionReturns(with: theirs)) == .at(Offset(0)))
@@ -114,7 +116,7 @@ extension Bench {
         #expect(Bench.sent(try bench.arrive(0)) != nil)
     }
 
-    @Test func `a partition that comes back before the first own commit continues from memory`()
+    @Test func `a partition that returns before its first own commit continues from memory`()
         throws
     {
         let (_, _, theirs) = try inHand(seed: 2)
@@ -123,7 +125,7 @@ extension Bench {
         let connection = ConnectionID(rawValue: 1)
         bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
         let id = try #require(Bench.sent(try bench.arrive(0)))
-        // Kafka refused what was committed meanwhile: the group's position is the other's still.
+        // Kafka refused the commit meanwhile, so the group's position is still the other member's.
         bench.engine.commitFinished(failed: [Bench.partition])
         #expect(Bench.start(bench.partitionReturns(with: theirs)) == .at(Offset(1)))
         bench.engine.commitFinished(failed: [])
@@ -152,7 +154,7 @@ extension Bench {
         }
     }
 
-    @Test func `a commit that failed while the partition was away is made again`() throws {
+    @Test func `a commit that failed while the partition was away is repeated`() throws {
         var (bench, id, commit) = try inHand()
         #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
@@ -163,7 +165,7 @@ extension Bench {
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `what was committed before an assignment that Kafka did not report on is known after it`(
+    func `a commit without a report before an assignment is resolved after it`(
         isTruncated: Bool,
         isDamaged: Bool
     ) throws {
@@ -207,7 +209,7 @@ extension Bench {
         #expect(Bench.start(actions) == .at(Offset(start)))
     }
 
-    @Test func `what is in flight of a partition that is away is not tried again`() throws {
+    @Test func `events in flight of a partition that is away are not retried`() throws {
         var (bench, id, commit) = try inHand()
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         _ = bench.turn()
@@ -217,7 +219,7 @@ extension Bench {
         #expect(Bench.sent(try bench.arrive(0)) != nil)
     }
 
-    @Test func `foreign metadata is reported, and costs only that events are sent again`() throws {
+    @Test func `foreign metadata is reported, and only causes repeated events`() throws {
         var bench = try Bench(isAssigned: false)
         let foreign = PartitionCommit(
             partition: Bench.partition,

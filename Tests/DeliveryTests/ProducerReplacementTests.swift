@@ -4,7 +4,8 @@ import Testing
 import Vocabulary
 
 @Suite struct ProducerReplacementTests {
-    @Test func `what failed before goes once to the new producer, and not again when it was due`()
+    @Test
+    func `a failed record goes to the new producer once, and not again when its retry is due`()
         throws
     {
         var bench = try Bench()

@@ -3,11 +3,11 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// Kafka takes the commits of some partitions, and of one it does not.
+/// Kafka accepts the commits of some partitions, and refuses that of one.
 @Suite struct RefusedCommitTests {
     private static let other = PartitionID(index: 1)
 
-    /// Both partitions have something to commit, which is asked for.
+    /// Both partitions have an offset to commit.
     private func committing() throws -> Bench {
         var bench = try Bench(isAssigned: false)
         var table = Bench.table
@@ -35,7 +35,7 @@ import Vocabulary
         var bench = try committing()
         for wait in [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
             refuse(&bench)
-            // The turn in which it is found that nothing else is to be committed.
+            // In this turn the engine finds nothing else to commit.
             _ = bench.turn(after: .milliseconds(250))
             let due = try #require(bench.engine.nextDeadline(now: bench.now.instant))
             #expect(due <= bench.now.instant + .milliseconds(wait - 250))
@@ -49,7 +49,7 @@ import Vocabulary
         #expect(later.commits == nil)
     }
 
-    @Test func `a partition that was refused holds up no other`() throws {
+    @Test func `a refused partition delays no other`() throws {
         var bench = try committing()
         let connection = ConnectionID(rawValue: 1)
         bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
@@ -62,7 +62,7 @@ import Vocabulary
         #expect(Bench.commits(turn).map(\.partition) == [Bench.partition])
     }
 
-    @Test func `what failed with all is repeated as soon as any commit`() throws {
+    @Test func `a commit that failed as a whole is repeated like any other`() throws {
         var bench = try committing()
         bench.engine.commitFinished(failed: [Bench.partition, Self.other])
         let turn = bench.turn(after: .milliseconds(250))
@@ -70,7 +70,9 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `before the partitions go, a refused commit is tried once more`(isTaken: Bool) throws {
+    func `a refused commit is tried once more before the partitions are revoked`(isTaken: Bool)
+        throws
+    {
         var bench = try committing()
         refuse(&bench)
         bench.engine.partitionsRevoked(lost: false, now: bench.now)

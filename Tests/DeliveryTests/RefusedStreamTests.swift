@@ -3,7 +3,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// Peers that refuse or reset every stream: they are asked ever less, and events wait for them.
+/// Peers that refuse or reset every stream: requests become rarer, and events wait.
 @Suite struct RefusedStreamTests {
     private static let kinds = [StreamBreak.refused, .unprocessed]
 
@@ -31,7 +31,7 @@ import Vocabulary
         #expect(bench.outcomes["1"]?.attempts == 1)
     }
 
-    /// A turn, and a peer that opens connections and answers PINGs.
+    /// Runs a turn with a peer that opens connections and answers PINGs.
     ///
     /// - Returns: the events that were sent.
     private func turn(after duration: Duration, _ bench: inout BulkheadBench) -> [String] {
@@ -48,7 +48,7 @@ import Vocabulary
         return sent
     }
 
-    /// Every stream ends so, until the time is over or it is decided what becomes of the event `1`.
+    /// Ends every stream this way until the time is over or event `1` has an outcome.
     private func refuse(
         _ kind: StreamBreak,
         for duration: Duration,
@@ -63,7 +63,7 @@ import Vocabulary
     }
 
     @Test(arguments: kinds)
-    func `what is refused for long goes to a retry topic`(kind: StreamBreak) throws {
+    func `an event refused for long goes to a retry topic`(kind: StreamBreak) throws {
         var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
         try bench.arrive("1")
         refuse(kind, for: .seconds(20), &bench)
@@ -74,19 +74,23 @@ import Vocabulary
     }
 
     @Test(arguments: kinds)
-    func `without a retry topic it waits until it is given up`(kind: StreamBreak) throws {
+    func `without a retry topic a refused event waits until it is given up`(kind: StreamBreak)
+        throws
+    {
         var bench = try BulkheadBench { $0.giveUpAfter = .seconds(3600) }
         try bench.arrive("1")
         refuse(kind, for: .seconds(3500), &bench)
         #expect(bench.outcomes["1"] == nil)
         let sent = bench.engine.counts.attempts
-        #expect(sent < 1000, "ever later, up to the longest delay")
+        #expect(sent < 1000, "with growing delays, up to the maximum")
         refuse(kind, for: .seconds(200), &bench)
         #expect(bench.outcomes["1"]?.kind == .undeliverable)
         #expect(bench.reasons["1"] == .local(.streamBroken))
     }
 
-    @Test func `what would expire in every retry topic waits here, and expires`() throws {
+    @Test func `an event that would expire in every retry topic waits in memory, and expires`()
+        throws
+    {
         var bench = try BulkheadBench {
             $0.later = RetryTiers([.seconds(600)])
             $0.retryHereFor = .seconds(5)
@@ -99,7 +103,7 @@ import Vocabulary
         #expect(bench.outcomes["1"]?.kind == .expired)
     }
 
-    @Test func `refusals do not count against the time for attempts`() throws {
+    @Test func `refusals do not use up the time for attempts`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1")
         refuse(.refused, for: .seconds(300), &bench)
@@ -112,12 +116,12 @@ import Vocabulary
         #expect(bench.outcomes["1"]?.attempts == 2)
     }
 
-    /// Sixty events for sixty devices, and what becomes of each stream of theirs.
+    /// Sixty events for sixty devices, and the end of each of their streams.
     @Test(arguments: [
         (StreamBreak.refused, opens: true), (.reset, true), (.malformed, true),
         (.unprocessed, false), (.lost, false),
     ])
-    func `an endpoint that refuses or resets all streams is left alone`(
+    func `an endpoint that refuses or resets all streams opens the breaker`(
         kind: StreamBreak,
         opens: Bool
     ) throws {
@@ -133,7 +137,7 @@ import Vocabulary
         let breaker = bench.engine.breaker(of: BulkheadBench.news)
         #expect((breaker.phase != .closed) == opens)
         guard opens else { return }
-        #expect(sent <= 40, "those that were under way, and not all")
+        #expect(sent <= 40, "only those in flight")
         for _ in 0..<30 {
             for name in bench.turn(after: .seconds(1)) {
                 sent += 1
@@ -145,7 +149,7 @@ import Vocabulary
     }
 
     @Test(arguments: [StreamBreak.refused, .reset])
-    func `an endpoint that refuses or resets a few streams is not left alone`(
+    func `an endpoint that refuses or resets a few streams does not open the breaker`(
         kind: StreamBreak
     ) throws {
         var bench = try BulkheadBench(streams: 20)

@@ -4,7 +4,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// That a run can be lived again from its log; the simulation replays whole hours.
+/// A run can be replayed from its log; the simulation replays whole hours.
 @Suite struct ReplayTests {
     /// Three turns, and their log.
     private func loggedRun(_ change: (inout EngineSettings) -> Void = { _ in }) throws -> [UInt8] {
@@ -39,13 +39,13 @@ import Vocabulary
 
     @Test func `neither a token nor a payload is in the log`() throws {
         let log = try loggedRun()
-        // Of the event of the bench: its token and its identity, and the body that it was read from.
+        // The bench's event: its token, its ID, and its payload.
         for secret in ["1000", "e0", "{}"] {
             #expect(!log.contains(secret.utf8), "\(secret)")
         }
     }
 
-    @Test func `a setting that the log has wrong shows where it first matters`() throws {
+    @Test func `a wrong setting in the log shows where it first matters`() throws {
         let log = try loggedRun()
         let other = try loggedRun { $0.publishesTokenStatus = false }
         // The beginning of one run, and the turns of another.
@@ -55,7 +55,7 @@ import Vocabulary
         #expect(found.lists == [.publications])
     }
 
-    @Test func `a log that breaks off is replayed as far as it goes`() throws {
+    @Test func `a truncated log is replayed up to its end`() throws {
         let log = try loggedRun()
         let head = try firstBlock(of: log).count
         for count in head..<log.count {
@@ -63,7 +63,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a damaged log is called damaged, wherever the damage is`() throws {
+    @Test func `damage is reported anywhere in a log`() throws {
         let log = try loggedRun()
         for place in log.indices {
             var damaged = log
@@ -158,14 +158,14 @@ import Vocabulary
         settings.parking = .init(firstWait: .seconds(17), maxWait: .seconds(18))
         settings.retryBudget = .init(percent: 11, perSecond: 12, burst: 13)
         let usual = try EngineSettings(credentials: [], retry: RetryPolicy())
-        // What this test forgets would be equal by chance.
+        // A setting that this test omits would be equal by chance.
         #expect(fields(settings).filter { fields(usual).contains($0) } == [])
         var engine = DeliveryEngine(settings: settings, seed: 1, loggingFor: "")
         let read = try Replay(engine.takeLog()).settings
         #expect(fields(read) == fields(settings))
     }
 
-    /// Every stored value in it, with its path; not what serves the arrival reader only.
+    /// Every stored property with its path, except those that only the arrival reader uses.
     private func fields(_ value: Any, _ path: String = "") -> [String] {
         if path == ".routing" || path == ".hygiene.hashKey" { return [] }
         if value is Duration { return ["\(path)=\(value)"] }
@@ -181,7 +181,7 @@ import Vocabulary
         }
     }
 
-    /// The block that tells version, seed and settings.
+    /// The block with version, seed and settings.
     private func firstBlock(of log: [UInt8]) throws -> [UInt8] {
         let length = log.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
         return Array(log.prefix(12 + length))

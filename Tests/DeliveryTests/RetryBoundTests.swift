@@ -4,9 +4,9 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// What is sent again at once, or at APNs' word, is sent neither without end nor too early.
+/// Immediate retries, and those at APNs' request, have a bound and never come too early.
 @Suite struct RetryBoundTests {
-    @Test func `what was refused on a connection that shuts down goes out on another, in time`()
+    @Test func `an event refused on a connection that shuts down is sent on another in time`()
         throws
     {
         var bench = try BulkheadBench()
@@ -23,7 +23,7 @@ import Vocabulary
         #expect(bench.lastTurn.sends.map(\.connection) == [next])
     }
 
-    @Test func `a device rests as long as APNs asks, also when the attempts are used up`() throws {
+    @Test func `a device waits as long as APNs asks, even if the attempts are used up`() throws {
         var bench = try BulkheadBench { $0.retry = RetryPolicy(attempts: 1) }
         for name in ["1", "2"] { try bench.arrive(name, token: "aa") }
         #expect(bench.turn() == ["1"])
@@ -34,7 +34,7 @@ import Vocabulary
         #expect(bench.turn(after: .milliseconds(1)) == ["2"])
     }
 
-    @Test func `a key that is replaced again and again uses up the attempts`() throws {
+    @Test func `repeated key changes use up the attempts`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1")
         for _ in 0..<5 {
@@ -49,6 +49,6 @@ import Vocabulary
         #expect(bench.turn() == [])
         #expect(bench.outcomes["1"]?.attempts == 5)
         #expect(bench.reasons["1"] == .apns(.invalidProviderToken))
-        #expect(bench.engine.parking(of: 0).isWorking, "the present key was not refused")
+        #expect(bench.engine.parking(of: 0).isWorking, "the current key was not refused")
     }
 }

@@ -37,7 +37,7 @@ import Vocabulary
         )
     }
 
-    @Test func `what is written is read again`() {
+    @Test func `a written history reads back the same`() {
         #expect(read(history.headers(over: [], tierName: "15m")) == history)
         var bare = history
         bare.timestamp = nil
@@ -66,7 +66,7 @@ import Vocabulary
             ("due", "soon"), ("due", "-5"), ("received", "1.5"),
         ]
     )
-    func `a header that makes no sense makes the record an event like any other`(
+    func `with an invalid header the record is an ordinary event`(
         name: String,
         text: String
     ) {
@@ -77,10 +77,10 @@ import Vocabulary
         #expect(read(headers) == nil)
     }
 
-    @Test func `a missing, repeated or null header makes the record an event like any other`() {
+    @Test func `with a missing, repeated or null header the record is an ordinary event`() {
         let headers = history.headers(over: [], tierName: "15m")
         #expect(read([]) == nil)
-        // The tier's name and the timestamp are not needed.
+        // The tier's name and the timestamp are optional.
         let needed = headers.indices.filter {
             !headers[$0].name.hasSuffix("-tier") && !headers[$0].name.hasSuffix("-timestamp")
         }
@@ -95,7 +95,9 @@ import Vocabulary
         }
     }
 
-    @Test func `times of the past cannot lie in the future, and the tier is the topic's`() throws {
+    @Test func `times of the past cannot be in the future, and the tier comes from the topic`()
+        throws
+    {
         var forged = history
         forged.receivedAt = Timestamp(milliseconds: 1 << 59)
         forged.firstFailedAt = Timestamp(milliseconds: 1 << 59)
@@ -106,7 +108,7 @@ import Vocabulary
         #expect(found.tier == 1)
     }
 
-    @Test func `the origin may be a retry topic of the same source`() {
+    @Test func `the origin can be a retry topic of the same source`() {
         var forwarded = history
         forwarded.origin.partition = TopicPartition(
             topic: KafkaTopic("news.retry.1m"),

@@ -7,16 +7,16 @@ import Vocabulary
 
     @Test(
         arguments: [
-            // Each round the next tier, the last again and again.
+            // Each round uses the next tier, then the last one repeatedly.
             (nil, 0, Int.max, 0), (0, 0, .max, 1), (1, 0, .max, 2), (2, 0, .max, 2),
-            // At least the wait that was asked for, if there is such a tier.
+            // At least the requested wait, if such a tier exists.
             (nil, 60, .max, 0), (nil, 61, .max, 1), (nil, 3600, .max, 2), (nil, 3601, .max, 2),
             (1, 61, .max, 2),
-            // A shorter one where the next comes too late.
+            // A shorter tier if the next one is too late.
             (0, 0, 900, 1), (0, 0, 899, 0), (2, 0, 900, 1), (2, 0, 60, 0), (nil, 0, 59, nil),
-            // But none that is shorter than the wait.
+            // But none shorter than the requested wait.
             (nil, 61, 899, nil), (1, 61, 900, 1), (nil, 3601, 3599, nil),
-            // A tier that the configuration no longer has counts as beyond the last.
+            // A tier that is no longer configured counts as beyond the last.
             (7, 0, .max, 2),
         ] as [(Int?, Int, Int, Int?)]
     )
@@ -34,15 +34,15 @@ import Vocabulary
 
     @Test(
         arguments: [
-            // Due, written, both before or after now; the tier keeps a record for a minute.
+            // Due and write times before or after now; the tier keeps a record for a minute.
             (0, -60, 0), (-5, -65, -5), (20, -40, 20), (60, 0, 60),
-            // A due time that lies too far ahead: from when it was written.
+            // A due time too far ahead: counted from the write time.
             (86_400, 0, 61), (86_400, -60, 1), (86_400, -61, 0), (86_400, -3600, -3539),
-            // A clock that was set back, and a record without a timestamp: from its arrival.
+            // A clock that was set back, or a record without a timestamp: counted from its arrival.
             (3660, 3600, 61), (86_400, nil, 61), (30, nil, 30),
         ] as [(Int64, Int64?, Int64)]
     )
-    func `a wait ends with the tier's delay after the record was written`(
+    func `a wait ends at most the tier's delay after the record was written`(
         due: Int64,
         written: Int64?,
         expected: Int64
@@ -56,9 +56,12 @@ import Vocabulary
         #expect(tiers.wait(of: history, now: now) == .seconds(expected))
     }
 
-    /// Whoever may write to the topic chooses both.
+    /// Anyone who can write to the topic chooses both.
     @Test(arguments: [Int64.min, -1, 0, .max], [0, Int64.max])
-    func `no time in a record delays its partition for longer`(written: Int64, due: Int64) {
+    func `no time in a record delays its partition for longer than the tier`(
+        written: Int64,
+        due: Int64
+    ) {
         let now = Timestamp(milliseconds: 1_700_000_000_000)
         let history = history(
             dueAt: Timestamp(milliseconds: due),
@@ -89,11 +92,11 @@ import Vocabulary
         )
     }
 
-    @Test func `without tiers there is none to choose`() {
+    @Test func `without tiers no tier is chosen`() {
         #expect(RetryTiers().tier(after: nil) { _ in true } == nil)
     }
 
-    @Test func `tiers that do not go up are a programmer's error`() async {
+    @Test func `tiers that do not increase trap`() async {
         await #expect(processExitsWith: .failure) {
             _ = RetryTiers([.seconds(2), .seconds(2)])
         }
@@ -119,7 +122,11 @@ import Vocabulary
             ("news.retry.2m", nil, nil), ("other.retry.1m", nil, nil),
         ] as [(String, String?, Int?)]
     )
-    func `only its own retry topics have a purpose`(topic: String, source: String?, tier: Int?) {
+    func `only a source's own retry topics are recognized`(
+        topic: String,
+        source: String?,
+        tier: Int?
+    ) {
         let purpose = topics.purpose(of: KafkaTopic(topic))
         #expect(purpose?.source.name == source)
         #expect(purpose?.tier == tier)

@@ -41,7 +41,7 @@ private struct SchemaBench {
         return engine.turnEnded(now: now)
     }
 
-    /// A record arrives that names the schema.
+    /// Delivers a record that names the schema.
     mutating func arrive(
         _ offset: Int64,
         expiration: Int64? = nil,
@@ -81,7 +81,7 @@ private struct SchemaBench {
         )
     }
 
-    /// Deliveries that the turn puts off.
+    /// The deliveries that the turn defers.
     func putOff(_ turn: TurnDecision) -> [Int64] {
         turn.publications.filter { $0.tag.publication == .retry }.map {
             $0.arrival.record.offset.rawValue
@@ -126,7 +126,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(!bench.engine.hasToDecode)
     }
 
-    @Test func `what is handed back while it waits to be decoded is not decoded`() throws {
+    @Test func `a record that is handed back while it waits for decoding is not decoded`() throws {
         var bench = try SchemaBench()
         _ = try bench.arrive(0)
         bench.engine.schemaFetched(schema)
@@ -152,7 +152,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
 
     private static let noJSON = InvalidEvent(reason: .malformedEvent, violations: [])
 
-    @Test func `a record that is not JSON waits for its schema to know why`() throws {
+    @Test func `a record that is not JSON waits for its schema to learn why`() throws {
         var bench = try SchemaBench()
         #expect(fetches(unreadable(0, in: &bench)) == 1)
         #expect(bench.engine.awaitingSchemaCount == 1)
@@ -165,7 +165,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(bench.engine.awaitingSchemaCount == 0)
     }
 
-    @Test func `a record that is not JSON does not wait for a registry that is down`() throws {
+    @Test func `a record that is not JSON does not wait for an unreachable registry`() throws {
         var bench = try SchemaBench()
         _ = unreadable(0, in: &bench)
         bench.engine.schemaFetchFailed(schema, now: bench.now)
@@ -173,7 +173,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         let waiting = try #require(next)
         bench.recordDecoded(waiting, .unreadable(Self.noJSON, schema))
         #expect(bench.turn().outcomes.map(\.reason) == [.local(.malformedEvent)])
-        // The next ones end at once, and ask nobody until it is time to.
+        // Later ones end at once, without a request until the next one is due.
         let actions = unreadable(1, in: &bench)
         #expect(actions.outcomes.map(\.reason) == [.local(.malformedEvent)])
         #expect(fetches(actions) == 0)
@@ -181,7 +181,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(fetches(unreadable(2, in: &bench)) == 1)
     }
 
-    @Test func `a registry that is down is asked again until the time is up`() throws {
+    @Test func `an unreachable registry is asked again until the time is up`() throws {
         var bench = try SchemaBench()
         _ = try bench.arrive(0)
         let start = bench.now.instant
@@ -195,16 +195,16 @@ private func fetches(_ turn: TurnDecision) -> Int {
             outcomes = bench.turn().outcomes
         }
         #expect((6..<100).contains(tries))
-        // The last wait of at most 1.6 s (0.2 s doubled for each of five tries) is not begun.
+        // The last wait of at most 1.6 s (0.2 s doubled for each of five tries) does not start.
         #expect((.seconds(28)...(.seconds(30))).contains(bench.now.instant - start))
         #expect(outcomes.map(\.kind) == [.undeliverable])
         #expect(outcomes.first?.reason == .local(.schemaUnavailable))
-        // The event itself was understood.
+        // The event itself was readable.
         #expect(outcomes.first?.subject.eventID == "e0")
         #expect(bench.engine.awaitingSchemaCount == 0)
     }
 
-    @Test func `an event that expired meanwhile is expired`() throws {
+    @Test func `an event that expired while it waited for a schema is expired`() throws {
         var bench = try SchemaBench()
         _ = try bench.arrive(0, expiration: bench.now.timestamp.seconds + 5)
         _ = bench.turn(after: .seconds(31))
@@ -213,7 +213,9 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(actions.outcomes.map(\.kind) == [.expired])
     }
 
-    @Test func `what waits is handed back with its partition, and requested again`() throws {
+    @Test func `a waiting event is handed back with its partition, and its schema requested again`()
+        throws
+    {
         var bench = try SchemaBench()
         _ = try bench.arrive(0)
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
@@ -227,7 +229,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(fetches(first) == 1)
     }
 
-    @Test func `the time for the registry begins when the wait for it does`() throws {
+    @Test func `the registry's time limit starts when the wait for it starts`() throws {
         var bench = try SchemaBench(hasRetryTopics: true)
         let start = bench.now.timestamp
         let history = RetryHistory(
@@ -243,7 +245,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
             tier: 0,
             reason: "SchemaUnavailable"
         )
-        // It is held for longer than the registry is waited for.
+        // The record waits for longer than the registry's time limit.
         let arrival = try bench.arrive(0, history: history)
         #expect(fetches(arrival) == 0)
         let due = bench.turn(after: .seconds(40))
@@ -257,11 +259,11 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(bench.putOff(late + bench.turn()) == [0])
     }
 
-    @Test func `a registry that fails takes its share of the bound only`() throws {
+    @Test func `a failing registry takes only its share of the limit`() throws {
         var bench = try SchemaBench(events: 80, hasRetryTopics: true)
         var actions = TurnDecision()
         for offset in 0..<15 { actions += try bench.arrive(Int64(offset)) }
-        #expect(bench.putOff(actions) == [], "it is asked for the first time")
+        #expect(bench.putOff(actions) == [], "this is the first request")
         bench.engine.schemaFetchFailed(schema, now: bench.now)
         #expect(bench.putOff(bench.turn()) == [0, 1, 2, 3, 4])
         #expect(bench.engine.awaitingSchemaCount == 10)
@@ -271,7 +273,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(bench.engine.counts.madeRoom == 8)
     }
 
-    @Test func `without retry topics all wait for it`() throws {
+    @Test func `without retry topics all events wait for the registry`() throws {
         var bench = try SchemaBench(events: 80)
         for offset in 0..<15 { _ = try bench.arrive(Int64(offset)) }
         bench.engine.schemaFetchFailed(schema, now: bench.now)

@@ -4,8 +4,9 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// A consumer with a prefetch queue, an engine, and an APNs that answers after 50 ms, on a clock
-/// that goes by milliseconds.
+/// A consumer with a prefetch queue, an engine, and an APNs that answers after 50 ms.
+///
+/// The clock advances by milliseconds.
 private struct Backlog {
     static let latency: Int64 = 50
     static let streams = 100
@@ -21,7 +22,7 @@ private struct Backlog {
     private var isPaused: [Bool]
     private var answers: [(at: Int64, id: DeliveryID)] = []
     private(set) var millisecond: Int64 = 0
-    /// When each source had its last outcome.
+    /// The time of each source's last outcome.
     private(set) var lastOutcome: [Int64?]
     private(set) var outcomes: [Int]
     private(set) var pauses = 0
@@ -95,7 +96,7 @@ private struct Backlog {
         for step in turn.group { carryOut(step) }
     }
 
-    /// Like librdkafka: one queue for all partitions, filled in the order of the fetches.
+    /// Like librdkafka: one queue for all partitions, in the order of the fetches.
     private mutating func fetch() {
         for source in written.indices where !isPaused[source] {
             while queue.count < Self.prefetch, fetched[source] < written[source] {
@@ -132,7 +133,7 @@ private struct Backlog {
             pauses += 1
             for partition in partitions {
                 isPaused[partition.index] = true
-                // A pause throws prefetched records away.
+                // A pause discards prefetched records.
                 let lost = queue.count { $0.partition == partition }
                 queue.removeAll { $0.partition == partition }
                 fetched[partition.index] -= lost
@@ -146,12 +147,12 @@ private struct Backlog {
 
 @Suite struct SourceFairnessTests {
     @Test(arguments: [
-        // In one source the urgent event waits behind all that is in memory.
+        // In one source the urgent event waits behind everything in memory.
         (weights: [1], latency: 2_000...60_000 as ClosedRange<Int64>),
-        // In a source of its own it takes one stream's time, and waits for a stream to end.
+        // In its own source it waits for one stream to end, plus its own time.
         ([1, 1], 50...160), ([9, 1], 50...160), ([1, 9], 50...160),
     ])
-    func `one urgent event does not wait for 100,000 of another source`(
+    func `an urgent event does not wait for 100,000 events of another source`(
         weights: [Int],
         latency: ClosedRange<Int64>
     ) throws {
@@ -175,11 +176,11 @@ private struct Backlog {
         #expect((percent - 3...percent + 3).contains(share), "\(backlog.outcomes)")
     }
 
-    @Test func `a source that is alone gets every stream`() throws {
+    @Test func `a single source gets every stream`() throws {
         var backlog = try Backlog(weights: [1, 9], written: [100_000, 0], inFlight: 2_000)
         while backlog.millisecond < 4_000 { try backlog.step() }
-        // 100 streams, 50 ms each and one to notice.
+        // 100 streams of 50 ms each, plus one to react.
         #expect(backlog.outcomes[0] > 4_000 / 51 * 100 * 97 / 100)
-        #expect(backlog.pauses <= 12, "a pause throws prefetched records away")
+        #expect(backlog.pauses <= 12, "a pause discards prefetched records")
     }
 }

@@ -4,11 +4,11 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// A topic that a key is given later is refused on the connections that are open by then.
+/// Existing connections refuse a topic that is added to a key later.
 @Suite struct TopicTrialTests {
     private static let reasons = [APNsReason.deviceTokenNotForTopic, .topicDisallowed]
 
-    /// An engine whose connections have been open for so long.
+    /// An engine whose connections have been open for this long.
     private func bench(
         after age: Duration = .seconds(600),
         _ change: (inout EngineSettings) -> Void = { _ in }
@@ -18,15 +18,15 @@ import Vocabulary
         return bench
     }
 
-    /// Sends an event of a topic that nothing was sent for yet.
+    /// Sends an event of a topic that has not been used yet.
     private func send(_ name: String, _ bench: inout BulkheadBench) throws {
         try bench.arrive(name) { $0.pushType = .complication }
         #expect(bench.turn() == [name])
     }
 
-    /// The old connections end, and a new one opens.
+    /// Ends the old connections and opens a new one.
     ///
-    /// - Returns: what was sent on it.
+    /// - Returns: the events sent on it.
     private func renew(_ bench: inout BulkheadBench) throws -> [String] {
         let old = bench.routes.filter { $0.value == BulkheadBench.news }.keys
         bench.turn()
@@ -41,8 +41,7 @@ import Vocabulary
     }
 
     @Test(arguments: reasons)
-    func `a refusal is believed once a fresh connection has repeated it`(reason: APNsReason) throws
-    {
+    func `a refusal counts once a new connection has repeated it`(reason: APNsReason) throws {
         var bench = try bench()
         try send("1", &bench)
         bench.answer("1", 400, reason)
@@ -58,7 +57,7 @@ import Vocabulary
         #expect(bench.outcomes["2"]?.kind == .rejected)
     }
 
-    @Test func `what was refused on the old connections is sent again, all of it once`() throws {
+    @Test func `events refused on old connections are sent again once`() throws {
         var bench = try bench()
         for name in ["1", "2", "3"] { try send(name, &bench) }
         bench.answer("1", 400, .topicDisallowed)
@@ -73,7 +72,7 @@ import Vocabulary
     }
 
     @Test(arguments: reasons)
-    func `a refusal is believed at once where a trial can show nothing`(reason: APNsReason) throws {
+    func `a refusal counts at once if a new connection cannot help`(reason: APNsReason) throws {
         let benches = [
             try bench(after: .seconds(599)),
             try bench { $0.credentials[0].isProvenByHandshake = true },
@@ -94,9 +93,9 @@ import Vocabulary
         #expect(bench.lastTurn.connection == nil)
     }
 
-    /// A reason with another status than its own has no say.
+    /// A reason with a status other than its own is ignored.
     @Test(arguments: [403, 410, 503])
-    func `a refusal of the topic with another status renews no connections`(status: Int) throws {
+    func `a topic refusal with another status renews no connections`(status: Int) throws {
         var bench = try bench()
         try send("works", &bench)
         bench.answer("works")
@@ -105,7 +104,7 @@ import Vocabulary
         #expect(bench.turn() == ["1"])
         bench.answer("1", status, .topicDisallowed)
         bench.turn()
-        // A parked credential ends its connections for its own sake.
+        // A parked credential closes its connections for its own reason.
         guard status != 403 else { return #expect(!bench.engine.parking(of: 0).isWorking) }
         #expect(bench.routes.filter { $0.value == BulkheadBench.news }.count == connections)
         #expect(
@@ -137,7 +136,7 @@ import Vocabulary
         #expect(Set(waits.dropFirst(4)) == [.seconds(14400)])
     }
 
-    /// The peers do as the last turn wants.
+    /// The peers do what the last turn requests.
     private func settle(_ bench: inout BulkheadBench) {
         for step in bench.lastTurn.connections {
             switch step {

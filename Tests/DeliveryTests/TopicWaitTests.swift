@@ -3,7 +3,8 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// A topic beside that of the results refuses records, and has its share of the bound.
+/// An output topic other than the results topic refuses records; waiting events have a share of the
+/// limit.
 @Suite struct TopicWaitTests {
     private static let bad = PartitionID(index: 0)
     private static let good = PartitionID(index: 1)
@@ -31,7 +32,7 @@ import Vocabulary
             decision = bench.turn(after: duration)
         }
 
-        /// A record arrives of which the turn wants something.
+        /// Delivers a record for which the turn publishes something.
         mutating func arrive(_ decoded: DecodedRecord, of partition: PartitionID) {
             let record = Record(
                 partition: partition,
@@ -45,13 +46,13 @@ import Vocabulary
             turn()
         }
 
-        /// An event ends without an attempt, with a dead letter that its topic refuses.
+        /// Ends an event without an attempt, with a dead letter that its topic refuses.
         mutating func endWithoutDeadLetter(in partition: PartitionID) throws -> PublicationTag {
             arrive(.invalid(InvalidEvent(reason: .schemaViolation, violations: [])), of: partition)
             return try refuse(.deadLetter)
         }
 
-        /// An event ends, with a token's status that its topic refuses.
+        /// Ends an event with a token status that its topic refuses.
         mutating func endWithoutStatus(in partition: PartitionID) throws -> PublicationTag {
             let number = nextOffset[partition, default: 0] + Int64(partition.index) * 1000
             let event = Event(
@@ -81,7 +82,7 @@ import Vocabulary
         var standing: [PartitionID] { [bad, good].filter { bench.engine.isPaused($0) } }
     }
 
-    @Test func `partitions that need the topic are paused, and the others continue`() throws {
+    @Test func `partitions that need the topic pause, and others continue`() throws {
         var desk = try Desk()
         var refused: [PublicationTag] = []
         for _ in 1..<Self.share { refused.append(try desk.endWithoutDeadLetter(in: Self.bad)) }
@@ -89,7 +90,7 @@ import Vocabulary
         refused.append(try desk.endWithoutDeadLetter(in: Self.bad))
         #expect(desk.standing == [Self.bad])
         #expect(desk.decision.dropped.isEmpty, "no dead letter is dropped")
-        // Half of them are taken.
+        // Half of them are accepted.
         for tag in refused.prefix(Self.share / 2 - 1) {
             desk.bench.engine.published(tag)
             desk.turn()
@@ -101,14 +102,14 @@ import Vocabulary
         #expect(desk.bench.engine.counts.terminal == Self.share / 2)
     }
 
-    @Test func `a partition that comes to need the topic is paused, too`() throws {
+    @Test func `a partition that later needs the topic pauses, too`() throws {
         var desk = try Desk()
         for _ in 0..<Self.share { _ = try desk.endWithoutDeadLetter(in: Self.bad) }
         _ = try desk.endWithoutDeadLetter(in: Self.good)
         #expect(desk.standing == [Self.bad, Self.good])
     }
 
-    @Test func `a token's status beyond the share is dropped, and the event ends`() throws {
+    @Test func `a token status beyond the share is dropped, and the event ends`() throws {
         var desk = try Desk()
         for _ in 0..<Self.share { _ = try desk.endWithoutStatus(in: Self.bad) }
         #expect(desk.bench.engine.counts.terminal == 0)
@@ -117,7 +118,7 @@ import Vocabulary
         #expect(desk.decision.dropped.map(\.tag) == [last])
         #expect(desk.decision.dropped.map(\.record.isLast) == [true])
         #expect(desk.bench.engine.counts.terminal == 1)
-        // Those that have room are tried again.
+        // The ones within the share are tried again.
         desk.turn(after: .seconds(1))
         #expect(desk.decision.tags.count == Self.share)
         for tag in desk.decision.tags {

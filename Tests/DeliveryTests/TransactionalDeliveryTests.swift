@@ -3,7 +3,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// The engine with transactions: what is produced, what is settled, and when.
+/// The engine with transactions: what is produced and settled, and when.
 struct TransactionalDeliveryTests {
     @Test func `Nothing is produced before the producer is ready`() throws {
         var bench = try TransactionalBench()
@@ -15,7 +15,9 @@ struct TransactionalDeliveryTests {
         #expect(actions2.tags == [PublicationTag(id, .outcome)])
     }
 
-    @Test func `Outcome and offset go in one transaction, and only then the event leaves`() throws {
+    @Test func `Outcome and offset are in one transaction, and the event leaves after its commit`()
+        throws
+    {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
         let actions3 = bench.bench.turn(after: .seconds(1))
@@ -31,10 +33,10 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.counts.terminal == 1)
         #expect(bench.bench.engine.inFlightEvents == 0)
         let actions5 = bench.bench.turn(after: .seconds(1))
-        #expect(actions5.commits == nil, "there is nothing left")
+        #expect(actions5.commits == nil, "nothing is left to commit")
     }
 
-    @Test func `The offsets speak of what is in the transaction only`() throws {
+    @Test func `The offsets cover only what is in the transaction`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let first = try bench.conclude(1)
         _ = bench.bench.turn()
@@ -54,7 +56,8 @@ struct TransactionalDeliveryTests {
     }
 
     @Test(arguments: [false, true])
-    func `What did not happen is done again, outcome and offset`(isRefusedByKafka: Bool) throws {
+    func `An aborted transaction is repeated with outcome and offset`(isRefusedByKafka: Bool) throws
+    {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
         _ = bench.bench.turn()
@@ -79,7 +82,7 @@ struct TransactionalDeliveryTests {
         let actions11 = bench.bench.turn(after: .seconds(1))
         #expect(actions11.tags == [tag])
         let actions12 = bench.bench.turn(after: .seconds(1))
-        #expect(actions12.commits == nil, "it is not acknowledged anew")
+        #expect(actions12.commits == nil, "it is not acknowledged again")
         bench.bench.engine.published(tag)
         let actions13 = bench.bench.turn(after: .seconds(1))
         #expect(actions13.commits?.map(\.offset) == [Offset(2)])
@@ -87,7 +90,7 @@ struct TransactionalDeliveryTests {
         #expect(done14 == [id])
     }
 
-    @Test func `An outcome that its topic refuses for its size holds up no other`() throws {
+    @Test func `An outcome refused for its size delays no other`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let refused = try bench.conclude(1)
         let other = try bench.conclude(2)
@@ -108,8 +111,7 @@ struct TransactionalDeliveryTests {
         #expect(again.tags == [PublicationTag(refused, .outcome)])
     }
 
-    @Test func `A batch that is refused costs no outcome, and no wait for the next commit`() throws
-    {
+    @Test func `A refused batch loses no outcome, and the next commit does not wait`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let ids = try (1...5).map { try bench.conclude($0) }
         _ = bench.bench.turn()
@@ -129,8 +131,7 @@ struct TransactionalDeliveryTests {
         #expect(written.first == Array(ids.prefix(2)))
     }
 
-    @Test func `A topic that accepts nothing holds up what needs it, and no other outcome`() throws
-    {
+    @Test func `A topic that accepts nothing delays only events that need it`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let bad = bench.bench.arrive(
             1,
@@ -153,10 +154,10 @@ struct TransactionalDeliveryTests {
         #expect(bench.succeed() == [letter.delivery])
     }
 
-    @Test func `A partition that was full is read on when its transaction has emptied it`() throws {
+    @Test func `A full partition is resumed when its transaction has emptied it`() throws {
         var bench = try TransactionalBench(isOpen: true)
         var actions = TurnDecision()
-        // More than a commit's metadata can tell of, each some offsets from the next.
+        // More than a commit's metadata can describe, with gaps between the offsets.
         for number in 1...1300 {
             actions += try bench.bench.arrive(Int64(number) * 20) { $0.expiration = 1 }
         }
@@ -168,7 +169,7 @@ struct TransactionalDeliveryTests {
         #expect(after.group.contains(.resume([Bench.partition])))
     }
 
-    @Test func `A report of an aborted transaction counts for nothing`() throws {
+    @Test func `A report of an aborted transaction is ignored`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
         _ = bench.bench.turn()
@@ -183,7 +184,7 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.delivery(id) != nil)
     }
 
-    @Test func `Lost partitions take their outcomes with them`() throws {
+    @Test func `Lost partitions remove their outcomes`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
         let inFlight = try #require(Bench.sent(try bench.bench.arrive(2)))
@@ -202,7 +203,7 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.counts.released == 2)
     }
 
-    @Test func `An event that comes back with its partition is not a duplicate of itself`() throws {
+    @Test func `An event that returns with its partition is not a duplicate of itself`() throws {
         var bench = try TransactionalBench(isOpen: true)
         _ = try bench.conclude(1)
         bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
@@ -214,7 +215,7 @@ struct TransactionalDeliveryTests {
         #expect(Bench.sent(again) != nil)
     }
 
-    @Test func `A revoke ends with the transaction of what came to its outcome`() throws {
+    @Test func `A revocation waits for the transaction of finished events`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
         _ = bench.bench.turn()
@@ -230,7 +231,7 @@ struct TransactionalDeliveryTests {
         #expect(actions21.group.contains(.unassign))
     }
 
-    @Test func `A revoke does not wait for ever for a transaction`() throws {
+    @Test func `A revocation does not wait forever for a transaction`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
         _ = bench.bench.turn()
@@ -242,7 +243,7 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.delivery(id) == nil)
     }
 
-    @Test func `A position that Kafka does not report is requested again, for half an hour`() throws
+    @Test func `A position that Kafka does not report is requested again for half an hour`() throws
     {
         var bench = try Bench(isAssigned: false, isTransactional: true)
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
@@ -277,7 +278,7 @@ struct TransactionalDeliveryTests {
         (TransactionFailure.fenced, false, TransactionEnd.fenced),
         (.unusable, true, .inDoubt),
     ])
-    func `What a redo could write twice stops the shard`(
+    func `A repetition that could write twice stops the shard`(
         failure: TransactionFailure,
         isInDoubt: Bool,
         end: TransactionEnd
@@ -298,7 +299,7 @@ struct TransactionalDeliveryTests {
     }
 }
 
-/// A bench whose producer is made ready, or not yet.
+/// A bench whose producer is ready, or not yet.
 struct TransactionalBench {
     var bench: Bench
 
@@ -306,14 +307,14 @@ struct TransactionalBench {
         bench = try Bench(isTransactional: true)
         guard isOpen else { return }
         succeed()
-        // The group's first position is committed, so that it is in nobody's way.
+        // Commits the group's first position, so that it does not interfere.
         let actions = bench.arrive(0, .tombstone)
         _ = try #require(actions.commits)
         succeed()
         _ = bench.turn()
     }
 
-    /// An event arrives and is accepted.
+    /// Delivers an event that is accepted.
     mutating func conclude(_ offset: Int64) throws -> DeliveryID {
         let id = try #require(Bench.sent(try bench.arrive(offset)))
         let answer = APNsAnswer(status: 200, reason: nil)
@@ -327,7 +328,7 @@ struct TransactionalBench {
         return try #require(actions.commits)
     }
 
-    /// The call under way succeeds; returns what is written for good.
+    /// Completes the call in flight; returns the records that are committed.
     @discardableResult
     mutating func succeed() -> [DeliveryID] {
         bench.engine.transactionCallSucceeded().map(\.written.delivery)

@@ -3,9 +3,9 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// What a transaction that does not happen leaves behind, and how an assignment ends with one.
+/// The effects of an aborted transaction, and how an assignment ends with an open one.
 @Suite struct TransactionalReleaseTests {
-    @Test func `an outcome that went with its assignment makes no duplicate of another record`()
+    @Test func `an outcome lost with its assignment makes no other record a duplicate`()
         throws
     {
         var bench = try TransactionalBench(isOpen: true)
@@ -20,9 +20,9 @@ import Vocabulary
         #expect(Bench.sent(elsewhere) != nil)
     }
 
-    /// Before its commit is under way, Kafka has nothing to decide.
+    /// Before the commit starts, Kafka has nothing to decide.
     @Test(arguments: [(isCommitting: false, leavesAtOnce: true), (true, false)])
-    func `a lost assignment's transaction keeps the shard only while Kafka decides about it`(
+    func `the transaction of a lost assignment blocks the shard only while Kafka decides about it`(
         isCommitting: Bool,
         leavesAtOnce: Bool
     ) throws {
@@ -59,23 +59,23 @@ import Vocabulary
         #expect(again == offsets)
     }
 
-    @Test func `what a transaction has committed is not committed again`() throws {
+    @Test func `offsets committed by a transaction are not committed again`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
         _ = bench.bench.turn()
         bench.bench.engine.published(PublicationTag(id, .outcome))
         _ = try bench.nextCommits()
         bench.succeed()
-        // A record is reason to look, and none to commit before it is settled.
+        // A record triggers a check, but no commit before it settles.
         _ = try bench.bench.arrive(2)
         let actions = bench.bench.turn(after: .seconds(1))
         #expect(actions.commits == nil)
         #expect(bench.bench.engine.inFlightEvents == 1)
     }
 
-    /// The last commit's three seconds, and not those of the drain before.
+    /// The three seconds of the last commit, not those of the drain before it.
     @Test(arguments: [true, false])
-    func `what has come to its outcome is nothing that a release waits to drain`(
+    func `a release does not wait to drain finished events`(
         isShutdown: Bool
     ) throws {
         var bench = try TransactionalBench(isOpen: true)

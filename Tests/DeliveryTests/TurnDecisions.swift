@@ -2,7 +2,7 @@ import Delivery
 import Vocabulary
 
 extension DeliveryEngine {
-    /// Ends a turn, and tells what is to be done.
+    /// Ends a turn, and returns its decisions.
     mutating func turnEnded(now: Moment) -> TurnDecision {
         var decision = TurnDecision()
         turnEnded(now: now, into: &decision)
@@ -11,7 +11,7 @@ extension DeliveryEngine {
 }
 
 extension TurnDecision {
-    /// What two turns decided, one after the other.
+    /// The decisions of two consecutive turns.
     static func + (first: TurnDecision, second: TurnDecision) -> TurnDecision {
         var both = first
         both.tokenRefreshes += second.tokenRefreshes
@@ -30,14 +30,14 @@ extension TurnDecision {
 
     static func += (first: inout TurnDecision, second: TurnDecision) { first = first + second }
 
-    /// Whether nothing is to be done.
+    /// Whether there is nothing to do.
     var isNothing: Bool {
         tokenRefreshes.isEmpty && cancels.isEmpty && sends.isEmpty && connections.isEmpty
             && tokenWords.isEmpty && schemaFetches.isEmpty && transactions.isEmpty
             && publications.isEmpty && dropped.isEmpty && group.isEmpty && stop == nil
     }
 
-    /// Deliveries whose records are produced, and which.
+    /// The deliveries whose records are produced, and the records.
     var published: [(id: DeliveryID, records: Publications)] {
         var published: [(id: DeliveryID, records: Publications)] = []
         for tag in publications.map(\.tag) {
@@ -47,14 +47,14 @@ extension TurnDecision {
         return published
     }
 
-    /// The outcomes that the records tell, in order.
+    /// The outcomes in the records, in order.
     var outcomes: [Outcome] {
         publications.filter { $0.tag.publication == .outcome }.compactMap {
             $0.conclusion.outcome(of: $0.arrival)
         }
     }
 
-    /// The offsets that are committed, in a transaction or without.
+    /// The committed offsets, with or without a transaction.
     var commits: [PartitionCommit]? {
         for case .commit(let commits) in transactions { return commits }
         for case .commit(let commits) in group { return commits }

@@ -14,7 +14,7 @@ import Vocabulary
         (successes: 0, seconds: 0.0, allowed: 0), (9, 0, 0), (10, 0, 1), (25, 0, 2),
         (1000, 0, 4), (0, 0.499, 0), (0, 0.5, 1), (0, 60, 4), (10, 0.5, 2),
     ])
-    func `used up, it earns a share of the successes and some every second`(
+    func `an empty budget earns a share of successes and some per second`(
         successes: Int,
         seconds: Double,
         allowed: Int
@@ -33,7 +33,7 @@ import Vocabulary
         (perSecond: 10.0, burst: 1, milliseconds: 1000, taken: 11), (10, 5, 1000, 15),
         (0.5, 1, 10_000, 6), (3, 1, 1000, 3),
     ])
-    func `it passes its burst at once, then its rate`(
+    func `a bucket passes its burst at once, then its rate`(
         perSecond: Double,
         burst: Int,
         milliseconds: Int64,
@@ -49,7 +49,7 @@ import Vocabulary
         #expect(count == taken)
     }
 
-    @Test func `unused time is saved up to the burst, no further`() {
+    @Test func `unused time is saved up to the burst`() {
         var bucket = TokenBucket(perSecond: 10, burst: 3)
         #expect(bucket.nextToken == nil)
         _ = bucket.take(now: Instant(nanoseconds: 0))

@@ -6,10 +6,10 @@ import Vocabulary
     private enum Step {
         case start
         case success
-        /// To that device.
+        /// The device of the request.
         case failure(UInt64)
         case abandoned
-        /// What was sent before the present phase is answered.
+        /// The answer to a request of an earlier phase.
         case lateSuccess
         case lateFailure(UInt64)
         case lateAbandoned
@@ -20,7 +20,7 @@ import Vocabulary
 
     private enum Expectation {
         case closed
-        /// So many seconds after the beginning it is tried.
+        /// Tries a request this many seconds after the start.
         case openUntil(Int64)
         case openUntilConnected
         case halfOpen(underway: Int = 0, succeeded: Int = 0, failed: Int = 0)
@@ -78,13 +78,13 @@ import Vocabulary
 
     @Test(
         arguments: [
-            // It takes many devices, and most of what is answered.
+            // Opens only for several devices, and if most answers are failures.
             ([.failure(1), .failure(2)], .closed),
             ([.failure(1), .failure(1), .failure(1), .failure(1)], .closed),
             (opened, .openUntil(5)),
             ([.success, .success, .success] + opened, .openUntil(5)),
             ([.success, .success, .success, .success] + opened, .closed),
-            // Ten answers are looked at, and none older than ten seconds.
+            // Ten answers are considered, none older than ten seconds.
             (Array(repeating: .success, count: 50) + opened, .closed),
             (
                 Array(repeating: .success, count: 50) + opened + [.failure(4), .failure(5)],
@@ -92,7 +92,7 @@ import Vocabulary
             ),
             ([.failure(1), .failure(2), .wait(10), .failure(3)], .closed),
             ([.failure(1), .wait(10), .failure(1), .failure(2)], .closed),
-            // What was sent before it opened says nothing new.
+            // Requests sent before it opened do not count.
             (opened + [.success, .failure(4), .wait(4)], .openUntil(5)),
             (tried + [.lateSuccess, .lateFailure(4), .lateFailure(5)], .halfOpen()),
             (
@@ -100,7 +100,7 @@ import Vocabulary
                     + [.lateFailure(4), .lateFailure(5), .lateFailure(6)],
                 .closed
             ),
-            // Most of the probes decide, whatever a single device gets.
+            // The majority of probes decides, whatever a single device gets.
             (tried, .halfOpen()),
             (tried + [.start, .start], .halfOpen(underway: 2)),
             (tried + [.start, .abandoned], .halfOpen()),
@@ -109,7 +109,7 @@ import Vocabulary
             (tried + [.start, .failure(1)], .halfOpen(failed: 1)),
             (tried + [.start, .failure(1), .start, .failure(1)], .halfOpen(failed: 1)),
             (tried + [.start, .failure(1), .start, .success, .start, .success], .closed),
-            // Each time the probes fail it stays open longer, up to a bound.
+            // Each failed probe doubles the wait, up to a limit.
             (tried + failedAgain, .openUntil(13)),
             (tried + failedAgain + [.wait(8)] + failedAgain, .openUntil(21)),
             (tried + [.start, .success, .start, .success] + opened, .openUntil(10)),
@@ -122,14 +122,16 @@ import Vocabulary
                 [.connectFailure, .connectFailure, .connected, .connectFailure],
                 .openUntilConnected
             ),
-            // A peer that opens every connection and answers nothing is no better.
+            // A peer that accepts every connection and answers nothing counts the same.
             ([.connected, .connectFailure, .connected, .connectFailure], .openUntilConnected),
         ] as [([Step], Expectation)]
     )
-    private func `failures open it, time or a connection lets probes through, and probes close it`(
-        steps: [Step],
-        expected: Expectation
-    ) {
+    private func
+        `failures open the breaker, time or a connection allows probes, and probes close it`(
+            steps: [Step],
+            expected: Expectation
+        )
+    {
         let phase = breaker(after: steps).phase
         switch expected {
         case .closed: #expect(phase == .closed)
@@ -154,7 +156,7 @@ import Vocabulary
             (tried + [.start, .start, .start, .success], true),
         ] as [([Step], Bool)]
     )
-    private func `half open, it admits as many requests at a time as it has probes`(
+    private func `a half-open breaker allows as many requests at a time as probes`(
         steps: [Step],
         admits: Bool
     ) {

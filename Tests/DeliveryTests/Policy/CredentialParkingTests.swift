@@ -7,7 +7,7 @@ import Vocabulary
 
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test func `each probe that is refused doubles the wait, up to a quarter of an hour`() {
+    @Test func `each refused probe doubles the wait, up to 15 minutes`() {
         var (parking, longest) = (CredentialParking(), LongestWait())
         var now = at(0)
         var waits: [Duration] = []
@@ -24,7 +24,8 @@ import Vocabulary
         #expect(waits == [60, 120, 240, 480, 900, 900].map { .seconds($0) })
     }
 
-    @Test func `the wait comes out of the upper half, so that shards do not probe in step`() {
+    @Test func `the wait is in the upper half of its range, so that shards do not probe together`()
+    {
         let waits = (0..<100 as Range<UInt64>).map { seed -> Duration in
             var (parking, random) = (CredentialParking(), SeededGenerator(seed: seed))
             parking.refused(Self.reason, sentAt: at(0), now: at(0), using: &random)
@@ -34,7 +35,7 @@ import Vocabulary
         #expect(Set(waits).count > 90)
     }
 
-    @Test func `while parked further refusals change nothing`() {
+    @Test func `further refusals of a parked credential change nothing`() {
         var (parking, longest) = (CredentialParking(), LongestWait())
         let news = parking.refused(Self.reason, sentAt: at(0), now: at(1), using: &longest)
         let again = parking.refused(
@@ -47,7 +48,7 @@ import Vocabulary
         #expect(parking.phase == .parked(Self.reason, until: at(61)))
     }
 
-    @Test func `one probe is out at a time, and one that proves nothing is given back`() {
+    @Test func `one probe is in flight at a time, and an inconclusive one is returned`() {
         var (parking, longest) = (CredentialParking(), LongestWait())
         parking.refused(Self.reason, sentAt: at(0), now: at(0), using: &longest)
         parking.timeAdvanced(now: at(60))
@@ -59,10 +60,10 @@ import Vocabulary
         parking.worked()
         #expect(parking.isWorking)
         parking.refused(Self.reason, sentAt: at(61), now: at(61), using: &longest)
-        #expect(parking.nextDeadline == at(121), "it worked, so the wait begins anew")
+        #expect(parking.nextDeadline == at(121), "it worked, so the wait starts over")
     }
 
-    @Test func `a new key ends the wait, and late refusals of the old key do not count`() {
+    @Test func `a new key ends the wait, and late refusals of the old key are ignored`() {
         var (parking, longest) = (CredentialParking(), LongestWait())
         parking.refused(Self.reason, sentAt: at(0), now: at(1), using: &longest)
         parking.replaced(now: at(10))

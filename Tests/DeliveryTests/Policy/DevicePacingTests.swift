@@ -17,7 +17,7 @@ import Vocabulary
 
     private func id(_ slot: UInt32) -> DeliveryID { DeliveryID(slot: slot, generation: 1) }
 
-    @Test func `a device's deliveries go one after the other, in order`() throws {
+    @Test func `a device's deliveries are sent one at a time, in order`() throws {
         var pacing = DevicePacing()
         let device = try device("00ff")
         let mayGo = [5, 2, 9].map { pacing.joined(id($0), device) }
@@ -31,7 +31,7 @@ import Vocabulary
         var pacing = DevicePacing()
         let devices = [
             try device("00ff"), try device("00fe"), try device("00ff", "com.example.Other"),
-            // Case says nothing.
+            // Case does not matter.
             try device("00FF"),
         ]
         let mayGo = devices.enumerated().map { pacing.joined(id(UInt32($0)), $1) }
@@ -44,7 +44,7 @@ import Vocabulary
             (2, [3, 1, 0], nil), (3, [2, 1, 0], nil), (0, [3, 2, 1], 1),
         ]
     )
-    func `if one leaves, the others keep their order`(
+    func `if one delivery leaves, the others keep their order`(
         leaves: UInt32,
         line: [UInt32],
         next: UInt32?
@@ -59,7 +59,7 @@ import Vocabulary
         #expect(pacing.line(of: device) == ([7] + line).map(id))
     }
 
-    @Test func `a throttled device passes its wait on to the next in line`() throws {
+    @Test func `a throttled device passes its wait to the next in line`() throws {
         var pacing = DevicePacing()
         let device = try device("00")
         let until = Instant(nanoseconds: 7)

@@ -2,7 +2,7 @@ import Delivery
 import Testing
 
 @Suite struct IntakeSharesTests {
-    /// How many events of the first source fit before it is stopped.
+    /// How many events of the first source fit before it is paused.
     private func capacity(_ shares: inout IntakeShares, byteCount: Int = 0) -> Int {
         var count = 0
         while !shares.stopped[0], count < 10_000 {
@@ -18,7 +18,7 @@ import Testing
         ([1, 1], 900, 500), ([1, 9], 0, 550), ([9, 1], 0, 950), ([1], 0, 10_000),
         ([1, 1, 2], 0, 625),
     ])
-    func `a source takes its share, and what others leave except half of theirs`(
+    func `a source gets its share, plus half of the others' unused room`(
         weights: [Int],
         others: Int,
         capacity: Int
@@ -35,7 +35,7 @@ import Testing
         #expect(fits == 75)
     }
 
-    @Test func `stopped, a source continues when half of its room is free again`() {
+    @Test func `a paused source continues when half of its room is free`() {
         var shares = IntakeShares(events: 1_000, bytes: 1 << 30, weights: [1, 1])
         _ = capacity(&shares)
         for _ in 0..<374 { shares.left(source: 0, byteCount: 0) }

@@ -1,4 +1,4 @@
-/// Dice that always draw the end of the range.
+/// A random generator that always returns the maximum.
 struct LongestWait: RandomNumberGenerator {
     mutating func next() -> UInt64 { .max }
 }

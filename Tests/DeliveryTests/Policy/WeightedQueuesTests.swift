@@ -9,7 +9,7 @@ import Testing
             ([2, 1], [4, 2], [0, 0, 1, 0, 0, 1]),
             // Weights are ratios.
             ([200, 100], [4, 2], [0, 0, 1, 0, 0, 1]),
-            // What one leaves the other takes.
+            // One queue's unused share goes to the other.
             ([2, 1], [1, 4], [0, 1, 1, 1, 1]),
             ([1, 1, 1], [2, 0, 2], [0, 2, 0, 2]),
         ]
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [[1, 1], [1, 9], [9, 1], [3, 5, 7]])
-    func `a new event is served after the others' weights at most`(weights: [Int]) {
+    func `a new event waits for at most the others' weights`(weights: [Int]) {
         for newcomer in weights.indices {
             var counts = weights.map { _ in 1_000 }
             counts[newcomer] = 0
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `the first is looked at without being taken`() {
+    @Test func `the first element can be inspected without removing it`() {
         var bench = QueueBench(weights: [1, 1], counts: [1, 1])
         let looks = (0..<3).map { _ in bench.first?.value }
         #expect(looks == [0, 0, 0])
@@ -46,7 +46,7 @@ import Testing
         #expect(next == 1)
     }
 
-    @Test func `what comes later is looked at where the queue is served for so long`() {
+    @Test func `later elements are inspected if their queue is served for that long`() {
         var bench = QueueBench(weights: [2, 1], counts: [3, 1])
         let served = (0..<4).map { bench.queues.ahead($0)?.value }
         #expect(served == [0, 0, 0, nil])
@@ -56,7 +56,7 @@ import Testing
         #expect(next == 1 && ahead == [1, nil])
     }
 
-    @Test func `the newest of the longest queue is given up first`() {
+    @Test func `the newest element of the longest queue is given up first`() {
         var bench = QueueBench(weights: [1, 1], counts: [0, 0])
         bench.append(10, to: 0)
         for value in 20..<23 { bench.append(value, to: 1) }
@@ -67,16 +67,17 @@ import Testing
 
     @Test(
         arguments: [
-            // Of the queue whose turn it is, what is wanted comes first, the rest goes to its end.
+            // In the queue whose turn it is, the wanted element moves to the front, the others to
+            // its end.
             ([[1, 2, 30, 4], [50]], limit: 3, order: [30, 50, 4, 1, 2]),
-            // Where that one has none, another queue is next.
+            // If that queue has none, another queue is next.
             ([[1, 2], [3, 40]], limit: 2, order: [40, 1, 3, 2]),
-            // No further than that is looked.
+            // The search stops there.
             ([[1, 2, 30], [4]], limit: 2, order: [30, 4, 1, 2]),
             ([[], []], limit: 2, order: []),
         ] as [([[Int]], limit: Int, order: [Int])]
     )
-    private func `what is wanted is brought forward`(
+    private func `the wanted element moves to the front`(
         elements: [[Int]],
         limit: Int,
         order: [Int]
@@ -90,13 +91,13 @@ import Testing
         #expect(served == order)
     }
 
-    @Test func `what is void is neither counted, nor looked at, nor served`() {
+    @Test func `void elements are not counted, inspected or served`() {
         var bench = QueueBench(weights: [1, 1], counts: [0, 0])
         for value in [10, 11, 12, 13] { bench.append(value, to: 0) }
         for value in [20, 21] { bench.append(value, to: 1) }
         for value in [10, 12, 21] { bench.leave(value) }
         #expect(bench.queues.count == 3 && bench.queues.count(of: 0) == 2)
-        // Of the two live ones of the first queue, the second is wanted.
+        // Of the two valid elements of the first queue, the second is wanted.
         bench.bringForward(lookingAt: 2) { $0 == 13 }
         let newest = bench.popLast()
         #expect(newest == 11)
@@ -105,7 +106,7 @@ import Testing
     }
 }
 
-/// The queues, and who in them is void.
+/// The queues, and their void elements.
 private struct QueueBench {
     struct Element {
         let value: Int
@@ -117,7 +118,7 @@ private struct QueueBench {
     private var elements: [Element] = []
     private var void: Set<Int> = []
 
-    /// So many in each queue, each with its queue's number.
+    /// This many elements per queue, each with its queue's number.
     init(weights: [Int], counts: [Int]) {
         queues = WeightedQueues(weights: weights)
         for (queue, count) in counts.enumerated() {

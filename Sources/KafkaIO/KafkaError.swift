@@ -137,6 +137,13 @@ extension KafkaError.Code {
     public static let groupAuthorizationFailed = Self(
         RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
     )
+    public static let transactionalIDAuthorizationFailed = Self(
+        RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    )
+    /// A right is missing.
+    static let ofRights = [
+        topicAuthorizationFailed, groupAuthorizationFailed, transactionalIDAuthorizationFailed,
+    ]
     public static let invalidRequiredAcks = Self(RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS)
     public static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     /// A batch is larger than a log segment of the topic.

@@ -150,6 +150,17 @@ public struct KafkaLogLine: Hashable, Sendable {
         self.text = text
     }
 
+    /// The right whose lack has a transaction fail.
+    ///
+    /// The calls of transactions report what follows from it, such as an abort in a wrong state.
+    public var transactionError: KafkaError? {
+        guard ["ADDPARTS", "ADDOFFSETS", "TXNERR"].contains(facility) else { return nil }
+        // Without the name of the library's thread.
+        let said = text.firstRange(of: "]: ").map { String(text[$0.upperBound...]) } ?? text
+        return KafkaError.Code.ofRights.first { said.contains($0.text) }
+            .map { KafkaError(code: $0, text: said) }
+    }
+
     /// The OpenSSL error number (x509_vfy.h) in a line written by `hg_tell_certificate_error`.
     var certificateError: Int? {
         guard facility == "SSLCERTVRFY", let mark = text.firstRange(of: "X.509 error ") else {

@@ -289,8 +289,7 @@ package struct ShardObserver {
         case .transactionFailed(let error, let limit):
             if let limit { commitMetadataRefused(limit: limit) }
             metrics.commits[.failed].add()
-            faults.transactionFailed(error)
-            log.warning("transaction failed", [.error: error.description])
+            transactionFailed(error)
         case .notTaken(let publication, let error):
             metrics.produceErrors[publication.label].add()
             notTaken(publication, error, now: now)
@@ -312,8 +311,15 @@ package struct ShardObserver {
             if isReplaced { faults.kafkaFailed(error, at: now.instant) }
         case .statistics(let text): control.statistics.put(producer: text)
         case .failed(let error): kafkaFailed(error, now: now)
-        case .logged(let line): kafkaLogged(line)
+        case .logged(let line):
+            if let error = line.transactionError { transactionFailed(error) }
+            kafkaLogged(line)
         }
+    }
+
+    private mutating func transactionFailed(_ error: KafkaError) {
+        faults.transactionFailed(error)
+        log.warning("transaction failed", [.error: error.description])
     }
 
     /// A record is not written, because too many deliveries wait for its topic.

@@ -418,6 +418,8 @@ def _plain(folder, number, ports, voters, count):
         "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
         "log.dirs": folder / "data",
         "min.insync.replicas": 2,
+        # A busy machine lets a broker wait for minutes, after which it would give up.
+        "initial.broker.registration.timeout.ms": 600_000,
         "offsets.topic.num.partitions": 4,
         "offsets.topic.replication.factor": count,
         "transaction.state.log.num.partitions": 4,

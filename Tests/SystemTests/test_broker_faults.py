@@ -15,7 +15,6 @@ pytestmark = [
 ]
 # What each fault of a broker does, once: in order, at once, and by silence.
 SHORT = ("restart", "leader", "pause")
-WITH_LINKS = ("refused", "silent", "scale")
 
 
 @pytest.mark.parametrize(
@@ -29,5 +28,5 @@ def test_brokers_that_fail_lose_and_repeat_nothing(tmp_path, is_transactional):
     cluster.run(SHORT, tmp_path, is_transactional=is_transactional, is_short=True)
 
 
-def test_a_coordinator_out_of_reach_and_members_that_come_and_go_lose_and_repeat_nothing(tmp_path):
-    cluster.run(WITH_LINKS, tmp_path, is_short=True)
+def test_a_coordinator_out_of_reach_loses_and_repeats_nothing(tmp_path):
+    cluster.run(("silent",), tmp_path, is_short=True)

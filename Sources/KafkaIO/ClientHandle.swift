@@ -73,7 +73,7 @@ import CRdkafka
                 || event.type == RD_KAFKA_EVENT_ERROR
                     && event.errorCode == RD_KAFKA_RESP_ERR__AUTHENTICATION
         {
-            unsafe tokenFile.give(to: raw)
+            unsafe tokenFile.give(to: self.raw)
         }
         if event.type == RD_KAFKA_EVENT_LOG, let number = event.logLine?.certificateError {
             certificateError = number

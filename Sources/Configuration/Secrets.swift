@@ -3,8 +3,10 @@ import KafkaIO
 /// Which parts of the configuration are secret and must not be shown.
 package enum Secrets {
     private static let words = ["password", "secret", "key.pem", "jaas", "token"]
-    /// All SASL properties except the mechanism are hidden: even a user name is half of a login.
-    private static let plain: Set<String> = ["sasl.mechanism", "sasl.mechanisms"]
+    /// All SASL properties except these are hidden: even a user name is half of a login.
+    private static let plain: Set<String> = [
+        "sasl.mechanism", "sasl.mechanisms", KafkaPropertyFile.tokens,
+    ]
     static let hidden = "(hidden)"
 
     /// A librdkafka property's value, hidden if it is secret.

@@ -10,6 +10,7 @@ from harness.processes import built_binary, clean_environment
 
 COMMANDS = {
     "run": 1,
+    "canary": 1,
     "check": 1,
     "validate": 2,
     "explain": 1,

@@ -66,7 +66,7 @@ def test_only_related_keys_share_a_connection(simulator, files, second, statuses
         ('[{"key_id": "A"}]', "needs key_id, team_id and file"),
         (
             '[{"key_id": "A", "team_id": "B", "file": "keys.json"}]',
-            "keys.json' is JSON; expected the private key",
+            "keys.json' is JSON; expected the .p8 private key",
         ),
         (
             '[{"key_id": "A", "team_id": "B", "file": "new.p8", "environments": ["mars"]}]',

@@ -5,7 +5,7 @@ import Telemetry
 import Testing
 import Vocabulary
 
-/// What the canary says of one of its events.
+/// The result that the canary reports for one of its events.
 @Suite struct CanaryFlightTests {
     enum Step: Sendable {
         case delivered
@@ -61,28 +61,28 @@ import Vocabulary
             ),
             ([.refused, .seconds(60)], .failed(.kafka, cause: "\(refusal)")),
             ([.delivered, .seconds(59)], nil),
-            // Others' outcomes, tombstones and what is no JSON.
+            // Outcomes of other events, tombstones, and text that is not JSON.
             (
                 [
                     .value(#"{"event_id":"other","outcome":"accepted"}"#), .value(nil),
                     .value("{"), .value("[]"), .seconds(59),
                 ], nil
             ),
-            // What comes late changes nothing.
+            // A late outcome or report changes nothing.
             (
                 [.refused, .outcome("accepted", nil), .seconds(60)],
                 .failed(.kafka, cause: "\(refusal)")
             ),
         ] as [([Step], CanaryFlight.Landing?)]
     )
-    func `what comes first counts`(
+    func `the first conclusive result counts`(
         steps: [Step],
         landing: CanaryFlight.Landing?
     ) throws {
         #expect(try Self.landing(steps).1 == landing)
     }
 
-    @Test func `without an outcome it matters whether Kafka has the event`() throws {
+    @Test func `the failure without an outcome depends on whether Kafka has the event`() throws {
         let (written, noOutcome) = try Self.landing([.delivered, .seconds(60)])
         #expect(noOutcome == .failed(.noOutcome, cause: "no outcome of \(written.eventID)"))
         let (unwritten, silence) = try Self.landing([.seconds(60)])
@@ -90,7 +90,9 @@ import Vocabulary
         #expect(silence == .failed(.kafka, cause: cause))
     }
 
-    @Test func `the service takes the event, and it expires with the wait`() throws {
+    @Test func `the service accepts the event, and it expires when the canary stops waiting`()
+        throws
+    {
         let flight = try Self.flight()
         var record = Record(
             partition: PartitionID(index: 0),

@@ -4,11 +4,11 @@ import Log
 import Service
 import Testing
 
-/// What stands in the files that a configuration names.
+/// Problems in the contents of files that a configuration names.
 @Suite struct ConfigurationContentTests {
-    /// What `heliograph check` tells of a configuration beside files of no use.
+    /// Returns what `heliograph check` reports for a configuration that names unusable files.
     ///
-    /// In what is given and what is told `FOLDER` stands for where they are.
+    /// In the configuration and the report, `FOLDER` stands for the files' folder.
     private func told(_ yaml: String) throws -> [String] {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "heliograph-\(UUID().uuidString)")
@@ -49,7 +49,7 @@ import Testing
         for (line, start) in zip(told, starts) { #expect(line.hasPrefix(start)) }
     }
 
-    /// All but what follows from them, and librdkafka's verdict.
+    /// Except problems that follow from others, and librdkafka's own checks.
     @Test func `problems in files are reported together with wrong keys`() throws {
         let keys = [
             "log.level: is 'loud'; expected", "limit: is not a known key",
@@ -73,7 +73,7 @@ import Testing
         )
     }
 
-    @Test func `of the files of a right configuration none hides another, nor Kafka's`() throws {
+    @Test func `one file's problem hides neither another file's nor Kafka's`() throws {
         try expect(
             ["kafka.properties.no.such.property: "] + Self.contents,
             of: """
@@ -87,7 +87,7 @@ import Testing
         )
     }
 
-    @Test func `a file that cannot be read is one problem`() throws {
+    @Test func `an unreadable file is reported once`() throws {
         try expect(
             [
                 "log.fingerprint_key_file: 'FOLDER/nowhere.key' cannot be read",

@@ -4,11 +4,11 @@ import Log
 import Service
 import Testing
 
-/// Properties of Kafka's client that stand in files of their own.
+/// Kafka client properties that are read from files.
 @Suite struct KafkaPropertyFileTests {
     private static let plain = "security.protocol: sasl_plaintext, sasl.mechanism: PLAIN"
 
-    /// The configuration with a file for the password; `FOLDER` stands for where it is.
+    /// The configuration with a password file in `FOLDER`.
     private func read(
         _ content: [UInt8]?,
         _ properties: String = "\(plain), sasl.username: me, sasl.password_file: FOLDER/password"
@@ -43,7 +43,7 @@ import Testing
         ("s3cret", "s3cret"), ("s3cret\n", "s3cret"), ("\u{FEFF}s3cret\r\n", "s3cret"),
         (" s3 cret ", " s3 cret "), ("one\ntwo\n", "one\ntwo"), ("s\u{E9}cret", "s\u{E9}cret"),
     ])
-    func `a property is what its file holds`(content: String, value: String) throws {
+    func `a property's value is the content of its file`(content: String, value: String) throws {
         let (configuration, told) = try read(Array(content.utf8))
         #expect(told == [])
         #expect(configuration?.kafka.properties["sasl.password"] == value)
@@ -58,15 +58,15 @@ import Testing
             ([0x61, 0xFF], "is not text in UTF-8; save it as UTF-8"),
         ] as [([UInt8]?, String)]
     )
-    func `an unusable file is one problem`(content: [UInt8]?, sentence: String) throws {
+    func `an unusable file is reported once`(content: [UInt8]?, sentence: String) throws {
         let told = try read(content).told.filter { $0.hasPrefix("kafka.") }
         #expect(told.count == 1)
         let start = "kafka.properties.sasl.password_file: 'FOLDER/password' \(sentence) (FOLDER/h"
         #expect(told.first?.hasPrefix(start) == true, "\(told)")
     }
 
-    /// librdkafka quotes what it refuses.
-    @Test func `no message shows what a file holds`() throws {
+    /// librdkafka quotes the values that it rejects.
+    @Test func `no message shows the content of a file`() throws {
         let configuration = try #require(
             try read(Array("hunter2".utf8), "security.protocol_file: FOLDER/password").configuration
         )

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import Vocabulary
 
-/// Which schemas the registry is asked for, and whom that concerns.
+/// Which schemas are requested from the registry, and which requesters get the result.
 @Suite struct SchemaLookupsTests {
     private typealias Lookups = SchemaLookups<String>
 
@@ -27,7 +27,7 @@ import Vocabulary
         }
     }
 
-    /// What an asker is told, at once or later.
+    /// The answer to a requester, given at once or later.
     private func ask(_ lookups: inout Lookups, _ number: UInt32, now: Double = 0) -> String {
         switch lookups.ask(.id(number), "a\(number)", now: Self.time(now)) {
         case .now(let schema): text(schema)
@@ -55,11 +55,11 @@ import Vocabulary
         #expect(next(&lookups) == (expected == "later" ? "fetch \(number)" : "nothing"))
     }
 
-    @Test func `a schema is fetched once for all who ask`() throws {
+    @Test func `a schema is fetched once for all requesters`() throws {
         var lookups = Lookups()
         for asker in ["a", "b"] { _ = lookups.ask(.id(7), asker, now: Self.time(0)) }
         #expect(next(&lookups) == "fetch 7")
-        // It is not here yet, but on its way.
+        // It is being fetched.
         _ = lookups.ask(.id(7), "c", now: Self.time(1))
         #expect(next(&lookups) == "nothing")
         let askers = lookups.ended(.id(7), try Self.schema(), now: Self.time(2))
@@ -77,7 +77,7 @@ import Vocabulary
         #expect(next(&lookups) == "fetch 3")
     }
 
-    @Test func `a registry that is not there is not waited for once for each schema`() {
+    @Test func `an unreachable registry is tried once for all waiting schemas`() {
         var lookups = Lookups()
         for number in 1...3 as ClosedRange<UInt32> { _ = ask(&lookups, number) }
         #expect(next(&lookups) == "fetch 1")
@@ -90,7 +90,7 @@ import Vocabulary
         #expect(next(&lookups) == "fetch 2")
     }
 
-    @Test func `look-ups that come to nothing are limited`() throws {
+    @Test func `the rate of failed lookups is limited`() throws {
         var lookups = Lookups()
         for number in 1...250 as ClosedRange<UInt32> { _ = ask(&lookups, number) }
         for number in 1...200 as ClosedRange<UInt32> {
@@ -100,7 +100,7 @@ import Vocabulary
         #expect(next(&lookups) == "refuse 201 to a201")
         #expect(next(&lookups, now: 0.04) == "refuse 202 to a202")
         #expect(next(&lookups, now: 0.06) == "fetch 203")
-        // What is found does not count.
+        // Successful lookups do not count.
         _ = lookups.ended(.id(203), try Self.schema(), now: Self.time(0.06))
         #expect(next(&lookups, now: 0.06) == "fetch 204")
         _ = lookups.ended(.id(204), nil, now: Self.time(0.06))
@@ -124,7 +124,7 @@ import Vocabulary
         #expect(ask(&lookups, 1, now: seconds) == expected)
     }
 
-    @Test func `schemas are kept within a bound of bytes`() throws {
+    @Test func `the schema cache has a size limit in bytes`() throws {
         let program = try Schema(text: Array(#"{"pattern":"(a|b)c"}"#.utf8))
         var lookups = Lookups(maxByteCount: 3 * program.byteCount)
         for number in 1...3 as ClosedRange<UInt32> {
@@ -137,9 +137,9 @@ import Vocabulary
         #expect(ask(&lookups, 1) == "later")
     }
 
-    /// The first job ends only once the second one has.
+    /// The first job ends only after the second one.
     @Test(.timeLimit(.minutes(1)))
-    func `one schema that takes long to compile holds up no other`() async {
+    func `a schema that is slow to compile does not delay others`() async {
         let threads = CompilerThreads(count: 2, named: "test")
         defer { threads.stop() }
         let isOtherDone = DispatchSemaphore(value: 0)

@@ -5,12 +5,12 @@ import Log
 import Service
 import Testing
 
-/// A key or a password in the place of another value is shown by no message, and by no summary.
+/// No message or summary shows a key or a password set as another value by mistake.
 @Suite struct ShownSecretsTests {
     private static let pem = String(decoding: EphemeralAuthority.signingKeyPEM(), as: UTF8.self)
     private static let lines = pem.split(separator: "\n").dropFirst().dropLast()
 
-    /// What stands in the wrong place, and what of it would tell it.
+    /// The misplaced value, and the parts that would reveal it.
     private static let misplaced: [(text: String, secrets: [String])] = [
         (pem, lines.map(String.init)),
         (pem.replacing("\n", with: "\\n"), lines.map(String.init)),
@@ -20,7 +20,7 @@ import Testing
         ("one line\nhunter2", ["hunter2"]),
     ]
 
-    /// Every key, with its variable; of a list's, that of the first entry.
+    /// Every key with its variable; for a list, the variable of the first entry.
     private static let keys: [(path: String, variable: String)] = Configuration.keys.map { key in
         let name = key.path.replacing("[]", with: ".0").replacing(".", with: "_").uppercased()
         let property = key.path == "kafka.properties" ? "_SECURITY_PROTOCOL" : ""
@@ -34,7 +34,7 @@ import Testing
         ]
     }
 
-    /// A configuration with one credential, and one value more; JSON is YAML.
+    /// A configuration with one credential and one more value; JSON is YAML.
     private func yaml(_ path: String, _ value: String) throws -> Data {
         var root: [String: Any] = ["apns": ["credentials": [Self.credential]]]
         set(&root, path.split(separator: ".").map(String.init)[...], value)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Everything that `heliograph check` says.
+    /// Everything that `heliograph check` prints.
     private func said(_ yaml: Data, _ environment: [String: String]) throws -> String {
         let file = FileManager.default.temporaryDirectory
             .appending(path: "heliograph-\(UUID().uuidString).yaml")
@@ -73,13 +73,13 @@ import Testing
         }
     }
 
-    @Test func `there are keys to try`() {
+    @Test func `there are configuration keys to test`() {
         #expect(Self.keys.count > 80)
         #expect(Self.keys.contains { $0.path == "apns.credentials[].key_file" })
     }
 
     @Test(arguments: 0..<misplaced.count)
-    func `no key of the configuration shows a secret that stands there`(form: Int) throws {
+    func `no configuration key shows a secret that is its value by mistake`(form: Int) throws {
         let (text, secrets) = Self.misplaced[form]
         for (path, variable) in Self.keys {
             let texts = [
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: ["\n", "\\n"])
-    func `a key may stand in a variable, and in the file it is refused`(end: String) throws {
+    func `a key is accepted from a variable, and rejected in the file`(end: String) throws {
         let key = Self.pem.replacing("\n", with: end)
         let variable = "HELIOGRAPH_APNS_CREDENTIALS_0_KEY"
         var credential = Self.credential
@@ -116,7 +116,7 @@ import Testing
         )
     }
 
-    @Test func `a key and its file are one too many`() throws {
+    @Test func `a key and its file cannot both be set`() throws {
         let said = try said(
             yaml("shards", "1"),
             ["HELIOGRAPH_APNS_CREDENTIALS_0_KEY": Self.pem]
@@ -128,7 +128,7 @@ import Testing
         )
     }
 
-    @Test func `what a variable holds is blamed on the variable`() throws {
+    @Test func `a problem with a variable's value names the variable`() throws {
         var credential = Self.credential
         credential["key_file"] = nil
         let yaml = try JSONSerialization.data(
@@ -156,7 +156,7 @@ import Testing
             "'MIGH\(String(repeating: "A.9=", count: 15))'"
         ),
     ])
-    func `a value is quoted unless it may be a secret`(value: String, quoted: String) {
+    func `a message quotes a value unless it may be a secret`(value: String, quoted: String) {
         #expect(value.quoted == quoted)
     }
 
@@ -166,7 +166,7 @@ import Testing
         ("is '-----BEGIN X-----AB", "is '(hidden)"),
         ("a -----BEGIN X----- AB -----END X", "a (hidden)"),
     ])
-    func `a PEM block in a sentence is hidden`(sentence: String, shown: String) {
+    func `a PEM block in a message is hidden`(sentence: String, shown: String) {
         #expect(Secrets.withoutKeys(sentence) == shown)
     }
 }

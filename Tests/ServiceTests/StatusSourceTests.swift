@@ -5,7 +5,7 @@ import Vocabulary
 
 @Suite struct StatusSourceTests {
     @Test(arguments: LocalReason.allCases)
-    func `each reason of Heliograph is explained on the status page`(reason: LocalReason) {
+    func `the status page explains each of Heliograph's own reasons`(reason: LocalReason) {
         let note = StatusDocument.ExplainedReason.note(on: reason.rawValue, decidedBy: "heliograph")
         #expect(!note.meaning.isEmpty && !note.remedy.isEmpty)
     }
@@ -16,8 +16,8 @@ import Vocabulary
         #expect(!note.meaning.isEmpty && !note.remedy.isEmpty)
     }
 
-    /// Both lists know the word, and mean different things by it.
-    @Test func `a reason of both lists is explained by who decided`() {
+    /// Both lists have this word, with different meanings.
+    @Test func `the explanation of a reason in both lists depends on the decider`() {
         let word = LocalReason.payloadTooLarge.rawValue
         let local = StatusDocument.ExplainedReason.note(on: word, decidedBy: "heliograph")
         #expect(local != StatusDocument.ExplainedReason.note(on: word, decidedBy: "apns"))

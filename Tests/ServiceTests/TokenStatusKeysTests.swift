@@ -3,7 +3,7 @@ import Service
 import Testing
 import Vocabulary
 
-/// One device, whatever the spelling of its token in the keys of the token-status topic.
+/// Keys of the token-status topic that spell a token differently are one device.
 @Suite struct TokenStatusKeysTests {
     private static let hashKey = HashKey(low: 1, high: 2)
     private static let lower = "abcdef01"
@@ -23,7 +23,7 @@ import Vocabulary
             self.second = second
         }
 
-        /// The time of a tombstone is the record's own; that of a value stands in it.
+        /// The time of a tombstone is the record's; a value contains its time.
         var record: TokenStatusRecord {
             let time = Timestamp(milliseconds: Int64(second) * 1000)
             let value = """
@@ -46,7 +46,7 @@ import Vocabulary
         }
     }
 
-    /// Reads as the reader does: to the end, and again if it is asked to.
+    /// Reads like the reader does: to the end, and again on request.
     private static func read(_ lines: [Line]) -> (isDead: Bool, outdated: Set<String>, Int) {
         var keys = TokenStatusKeys()
         var isDead = false
@@ -62,7 +62,7 @@ import Vocabulary
         Set(keys.map { String(decoding: $0.suffix(8), as: UTF8.self) })
     }
 
-    /// Every order of the lines that keeps the order of each key's own, as partitions do.
+    /// Every order of the lines that keeps the order within each key, as partitions do.
     private static func orders(_ lines: [Line]) -> [[Line]] {
         guard !lines.isEmpty else { return [[]] }
         return lines.indices
@@ -88,7 +88,7 @@ import Vocabulary
                 [Line(upper, .dead, at: 1), Line(lower, .alive, at: 2), Line(lower, .dead, at: 3)],
                 true, []
             ),
-            // What was taken back is not taken back again.
+            // A revoked status is not revoked again.
             (
                 [
                     Line(upper, .dead, at: 1), Line(lower, .alive, at: 2),
@@ -98,7 +98,7 @@ import Vocabulary
             ),
         ] as [([Line], Bool, Set<String>)]
     )
-    private func `the newest word counts in whichever order they are read`(
+    private func `the newest status counts regardless of reading order`(
         lines: [Line],
         isDead: Bool,
         outdated: Set<String>
@@ -110,13 +110,13 @@ import Vocabulary
         }
     }
 
-    @Test func `a topic in lower case is read once`() {
+    @Test func `a topic with only lower-case keys is read once`() {
         let told = Self.read([Line(Self.lower, .dead, at: 1), Line(Self.lower, .alive, at: 0)])
-        // Of one key the offset decides, not the clock of whoever wrote.
+        // Within one key the offset decides, not the writer's clock.
         #expect(told == (false, [], 1))
     }
 
-    @Test func `a tombstone that comes later takes back every spelling`() {
+    @Test func `a later tombstone revokes every spelling`() {
         var keys = TokenStatusKeys()
         let dead = Line(Self.upper, .dead, at: 1).record
         repeat { _ = keys.isNewest(dead) } while keys.reachedEnd()
@@ -139,7 +139,7 @@ import Vocabulary
         #expect(outdated == [Self.lower])
     }
 
-    @Test func `memory is bounded`() {
+    @Test func `the number of devices in memory is limited`() {
         var keys = TokenStatusKeys(maxDevices: 1)
         for token in ["AA", "AB", "AA"] { _ = keys.isNewest(Line(token, .dead, at: 1).record) }
         #expect(keys.passedOver == 1)

@@ -3,7 +3,7 @@ import Service
 import Testing
 import Vocabulary
 
-/// Since when a token is dead, by a record of the token-status topic.
+/// The time from which a token is dead, according to a record of the token-status topic.
 @Suite struct TokenStatusRecordTests {
     /// 2026-11-25T22:00:00Z.
     private static let observed: Int64 = 1_795_644_000_000
@@ -13,16 +13,16 @@ import Vocabulary
     @Test(
         arguments: [
             (1_754_006_400_000, true, 1_754_006_400_000),
-            // Nothing is dead from tomorrow on.
+            // A token cannot be dead from tomorrow.
             (observed + 1, true, observed), (observed + day, true, observed),
-            // Seconds, microseconds and the like count as no time.
+            // Seconds, microseconds and other units do not count as a time.
             (0, true, observed), (-5, true, observed), (1_754_006_400, true, observed),
             (1_754_006_400_000_000, true, observed), (observed + day + 1, true, observed),
             (.max, true, observed), (.min, true, observed),
             (nil, true, observed), (1, false, written), (.max, false, written), (nil, false, nil),
         ] as [(Int64?, Bool, Int64?)]
     )
-    func `a token is dead since a time, at the latest since that was observed`(
+    func `a token is dead from the given time, but no later than it was observed`(
         time: Int64?,
         isObserved: Bool,
         since: Int64?
@@ -34,14 +34,14 @@ import Vocabulary
         #expect(Self.record(time, observed: observed, written: Self.written)?.word == word)
     }
 
-    /// Written by a clock that is far ahead, or without a time at all.
+    /// Written by a clock that is far ahead, or without a time.
     @Test(
         arguments: [
             (.max, "9999-12-31T23:59:59.000Z", written), (nil, "9999-12-31T23:59:59.000Z", written),
             (observed + day, nil, .max), (.max, nil, nil), (observed, nil, nil),
         ] as [(Int64?, String?, Int64?)]
     )
-    func `no token is dead since later than the record is read`(
+    func `a token is dead no later than the record is read`(
         time: Int64?,
         observed: String?,
         written: Int64?

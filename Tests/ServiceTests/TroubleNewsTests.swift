@@ -7,7 +7,7 @@ import Testing
         + " ipv4#10.0.0.1:9092 failed: Connection refused"
     private static let unknown = "SASL authentication error: unknown user"
 
-    /// Which of the texts are told.
+    /// Returns which of the texts are reported.
     private func told(_ texts: [String]) -> [Bool] {
         var news = TroubleNews()
         return texts.map { news.take($0) }

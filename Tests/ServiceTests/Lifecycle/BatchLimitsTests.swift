@@ -3,7 +3,7 @@ import Service
 import Testing
 import Vocabulary
 
-/// What the topics' limits come to.
+/// The batch limit that follows from the topics' limits.
 @Suite struct BatchLimitsTests {
     private static let source = KafkaTopic("events")
     private static let results = KafkaTopic("results")
@@ -22,7 +22,7 @@ import Vocabulary
 
     @Test(arguments: [
         Row(source: 100, results: 100, letters: 100, smallest: 100),
-        // Results are no events.
+        // Results are not events.
         Row(source: 100, results: 50, letters: 100, smallest: 50),
         Row(source: 100, results: 100, letters: 99, smallest: 99, tooSmall: [letters]),
         Row(source: 10, results: 100, letters: 99, smallest: 99),
@@ -30,7 +30,7 @@ import Vocabulary
         Row(source: 100, results: nil, letters: 200, smallest: 200, unknown: results),
         Row(source: nil, results: nil, letters: nil, smallest: nil, unknown: results),
     ])
-    func `the smallest of the written topics limits the batches`(row: Row) {
+    func `the smallest limit of the written topics limits the batches`(row: Row) {
         var answers: [KafkaTopic: Result<Int, KafkaError>] = [:]
         let told = [
             (Self.source, row.source), (Self.results, row.results), (Self.letters, row.letters),
@@ -51,7 +51,7 @@ import Vocabulary
         #expect(limits.tooSmall.map(\.topic) == row.tooSmall)
     }
 
-    @Test func `a cluster that reports nothing is named`() {
+    @Test func `a cluster that reports no limits is named as the cause`() {
         let limits = BatchLimits(
             [:],
             written: [Self.results],

@@ -7,7 +7,7 @@ import Testing
         var part: String
     }
 
-    /// What the parts did, in order: `+name` for a start, `-name` for an end.
+    /// The starts (`+name`) and ends (`-name`) of the parts, in order.
     private final class Diary: Sendable {
         private let entries = Mutex<[String]>([])
         private let (starts, continuation) = AsyncStream<String>.makeStream()
@@ -17,7 +17,7 @@ import Testing
             continuation.yield(entry)
         }
 
-        /// Returns when the entry is there; for one reader, once.
+        /// Returns once the entry exists; for one reader, once.
         func wait(for entry: String) async {
             for await each in starts where each == entry { return }
         }
@@ -27,8 +27,10 @@ import Testing
 
     private let diary = Diary()
 
-    /// A part that ends when it is asked to, and takes some turns for it: a later one more, so that
-    /// parts that were asked at once would end in the order of their start.
+    /// A part that ends some turns after it is cancelled.
+    ///
+    /// Later parts take more turns, so that parts cancelled together would end in the order of their
+    /// start.
     private func part(
         _ name: String,
         endingWith error: Broken? = nil
@@ -42,7 +44,7 @@ import Testing
         }
     }
 
-    /// A part that ends by itself when `signal` says so.
+    /// A part that ends by itself once `signal` finishes.
     private func part(
         _ name: String,
         mayEnd: Bool = false,
@@ -74,7 +76,7 @@ import Testing
         PartGroup(parts) { part, error in furtherFailures.add("\(part): \(error)") }
     }
 
-    /// Runs the parts, calls `body` when the one of that name has started, and waits for the end.
+    /// Runs the parts, calls `body` once the named one has started, and waits for the end.
     private func run(
         _ group: PartGroup,
         startingWith name: String,
@@ -86,14 +88,14 @@ import Testing
         try await task.value
     }
 
-    @Test func `a cancellation from outside ends the parts in the reverse order`() async throws {
+    @Test func `a cancellation from outside ends the parts in reverse order`() async throws {
         let group = group(["a", "b", "c", "d"].map { part($0) })
         try await run(group, startingWith: "d") { $0.cancel() }
         #expect(diary.all == ["+a", "+b", "+c", "+d", "-d", "-c", "-b", "-a"])
     }
 
     @Test(arguments: [0, 1, 2])
-    func `a part that fails ends the others in the reverse order`(place: Int) async throws {
+    func `a failed part ends the others in reverse order`(place: Int) async throws {
         let (signal, failing) = AsyncStream<Never>.makeStream()
         var parts = ["a", "b", "c"].map { part($0) }
         let name = parts[place].name
@@ -105,14 +107,14 @@ import Testing
         #expect(diary.all == ["+a", "+b", "+c", "-\(name)"] + others)
     }
 
-    @Test func `a part that may end ends the others, and nothing has failed`() async throws {
+    @Test func `a part that is allowed to end ends the others without a failure`() async throws {
         let (signal, ending) = AsyncStream<Never>.makeStream()
         let group = group([part("a", mayEnd: true, until: signal), part("b"), part("c")])
         try await run(group, startingWith: "c") { _ in ending.finish() }
         #expect(diary.all == ["+a", "+b", "+c", "-a", "-c", "-b"])
     }
 
-    @Test func `a part that may not end has failed when it does`() async throws {
+    @Test func `the end of a part that must not end is a failure`() async throws {
         let (signal, ending) = AsyncStream<Never>.makeStream()
         let group = group([part("a"), part("b", until: signal), part("c")])
         await #expect(throws: PartGroup.EndedEarly(part: "b")) {
@@ -121,7 +123,7 @@ import Testing
         #expect(diary.all == ["+a", "+b", "+c", "-b", "-c", "-a"])
     }
 
-    @Test func `of several failures the first is thrown, the others are reported`() async {
+    @Test func `the first of several failures is thrown, and the others are reported`() async {
         let (signal, failing) = AsyncStream<Never>.makeStream()
         let further = Diary()
         let parts = [
@@ -137,7 +139,9 @@ import Testing
         #expect(further.all == ["c", "a"].map { "\($0): \(Broken(part: $0))" })
     }
 
-    @Test func `a failure while the parts end is thrown, and the rest ends`() async throws {
+    @Test func `a failure while the parts end is thrown, and the other parts still end`()
+        async throws
+    {
         let group = group([part("a"), part("b", endingWith: Broken(part: "b")), part("c")])
         await #expect(throws: Broken(part: "b")) {
             try await run(group, startingWith: "c") { $0.cancel() }
@@ -145,7 +149,7 @@ import Testing
         #expect(diary.all == ["+a", "+b", "+c", "-c", "-b", "-a"])
     }
 
-    @Test func `a part that ends by a cancellation error when it is cancelled has not failed`()
+    @Test func `a cancelled part that throws a cancellation error has not failed`()
         async throws
     {
         let sleeper = PartGroup.Part("sleeper") { try await Task.sleep(for: .seconds(3600)) }
@@ -158,7 +162,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await group([odd]).run() }
     }
 
-    @Test func `a part that fails at once keeps the later ones from starting`() async {
+    @Test func `after a part fails at once, later parts do not start`() async {
         let failing = PartGroup.Part("b") { throw Broken(part: "b") }
         await #expect(throws: Broken(part: "b")) {
             try await group([part("a"), failing, part("c")]).run()
@@ -166,7 +170,7 @@ import Testing
         #expect(diary.all == ["+a", "-a"])
     }
 
-    @Test func `a request before the start starts nothing`() async throws {
+    @Test func `a shutdown request before the start starts nothing`() async throws {
         let group = group([part("a"), part("b")])
         let task = Task {
             await Self.untilCancelled()

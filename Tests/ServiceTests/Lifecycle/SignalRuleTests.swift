@@ -10,21 +10,21 @@ import Vocabulary
     }
 
     private static let sequences: [[Step]] = [
-        // The first begins the drain, a later one ends it.
+        // The first signal starts the drain, and a later one ends it.
         [(.terminate, 0, .drain), (.terminate, 5000, .exit(143))],
         [(.interrupt, 0, .drain), (.interrupt, 5000, .exit(130))],
         [(.terminate, 0, .drain), (.interrupt, 5000, .exit(130))],
         [(.interrupt, 0, .drain), (.terminate, 5000, .exit(143))],
-        // An echo is no second signal, however often it comes.
+        // A repeat in quick succession is not a second signal.
         [(.terminate, 0, .drain), (.terminate, 0, .ignore), (.interrupt, 199, .ignore)],
         [(.interrupt, 0, .drain), (.interrupt, 199, .ignore), (.terminate, 200, .exit(143))],
-        // SIGHUP ends nothing, and is no second signal either.
+        // SIGHUP ends nothing, and does not count as a second signal.
         [(.hangUp, 0, .reload), (.hangUp, 0, .reload), (.terminate, 1, .drain)],
         [(.terminate, 0, .drain), (.hangUp, 5000, .ignore), (.terminate, 5001, .exit(143))],
     ]
 
     @Test(arguments: sequences)
-    func `each signal leads to what the ones before it allow`(steps: [Step]) {
+    func `the effect of a signal depends on the signals before it`(steps: [Step]) {
         var rule = SignalRule()
         for step in steps {
             let action = rule.arrived(step.signal, now: Self.instant(step.milliseconds))
@@ -32,7 +32,7 @@ import Vocabulary
         }
     }
 
-    @Test func `only SIGTERM and SIGINT begin a drain`() {
+    @Test func `only SIGTERM and SIGINT start a drain`() {
         for signal in ProcessSignal.allCases {
             var rule = SignalRule()
             _ = rule.arrived(signal, now: Self.instant(0))

@@ -5,7 +5,7 @@ import Shard
 import Testing
 import Vocabulary
 
-/// What connections see, in the engine's words.
+/// Translation of what connections see into the engine's terms.
 @Suite struct APNsEventTests {
     private static let now = Timestamp(milliseconds: 1_800_000_000_000)
 
@@ -22,7 +22,7 @@ import Vocabulary
             headers: [("apns-unique-id", "u")],
             answer: APNsAnswer(status: 200, apnsUniqueID: "u")
         ),
-        // Whatever stands in it.
+        // Regardless of its content.
         Row(status: 200, body: #"{"reason":"BadDeviceToken"}"#, answer: APNsAnswer(status: 200)),
         Row(
             status: 400,
@@ -43,7 +43,7 @@ import Vocabulary
             body: #"{"reason":"Unregistered","timestamp":-1}"#,
             answer: APNsAnswer(status: 410, reason: .apns(.unregistered))
         ),
-        // Only of a token that is dead.
+        // Only for a dead token.
         Row(
             status: 400,
             body: #"{"reason":"BadDeviceToken","timestamp":1700000000000}"#,
@@ -56,7 +56,7 @@ import Vocabulary
             answer: APNsAnswer(status: 503, retryAfter: .seconds(7))
         ),
     ])
-    func `of an answer the status rules, and the body explains`(row: Row) {
+    func `the status of an answer decides, and the body explains`(row: Row) {
         let response = HTTP2Response(
             status: row.status,
             headers: row.headers,
@@ -65,7 +65,7 @@ import Vocabulary
         #expect(APNsAnswer.read(response, now: Self.now) == row.answer)
     }
 
-    @Test func `a stream that failed broke in one of five ways`() {
+    @Test func `a failed stream maps to one of five kinds`() {
         let breaks: [(StreamFailure, StreamBreak)] = [
             (.refused, .refused), (.aboveGoAway, .unprocessed), (.neverWritten, .unprocessed),
             (.reset(.internalError), .reset), (.responseTooLarge, .malformed),
@@ -74,7 +74,7 @@ import Vocabulary
         for (failure, kind) in breaks { #expect(StreamBreak(failure) == kind, "\(failure)") }
     }
 
-    @Test func `only a refused certificate is a cause of its own`() {
+    @Test func `only a refused certificate is a separate cause`() {
         let causes: [(ConnectionFailure, CloseCause)] = [
             (.tls(.certificateRefused("unknown ca")), .certificateRefused),
             (.closedByPeer, .other), (.timedOut, .other), (.goAway(.noError), .other),

@@ -11,11 +11,11 @@ import TestThreads
 import Testing
 import Vocabulary
 
-/// What a record becomes at APNs, and what an answer becomes in Kafka: whole shards, seen from
-/// outside.
+/// How records become requests to APNs, and answers become records in Kafka: whole shards, seen
+/// from outside.
 ///
-/// Each test waits some 3 s for its group: so long the mock cluster takes to let the first member
-/// in (fixed in 2.0.2). They wait beside each other.
+/// Each test waits about 3 s for its group: the mock cluster takes this long to admit the first
+/// member (hard-coded in 2.0.2). The tests wait in parallel.
 @Suite(.ownThread) struct APNsWiringTests {
     @Test func `A record becomes a request, an outcome and a committed offset`() throws {
         let bench = try ShardBench()
@@ -64,8 +64,8 @@ import Vocabulary
         #expect(shard.metrics.requestDuration.reading.counts.reduce(0, +) == 1)
     }
 
-    /// Each device's first request meets the fault, its second one nothing.
-    @Test func `What fails for a moment is sent again from memory`() throws {
+    /// Each device's first request meets the fault, and its second one does not.
+    @Test func `A request that fails temporarily is retried from memory`() throws {
         let steps: [Behavior.Step] = [
             .reason(.serviceUnavailable), .html(status: 502), .reset(.internalError),
             .reset(.refusedStream),
@@ -87,7 +87,7 @@ import Vocabulary
         #expect(try bench.committed(in: bench.source) == Int64(steps.count))
     }
 
-    /// The connection has one stream, so the second request is also the proof of the first one's end.
+    /// The connection has one stream, so the second request also proves that the first one ended.
     @Test func `A request without an answer is cancelled and sent again`() throws {
         var scenario = scenario([Behavior(steps: [.silence])])
         var wire = WireSettings()
@@ -105,8 +105,8 @@ import Vocabulary
         #expect(bench.apns.statistics.connections == 1)
     }
 
-    /// What the connection had not processed, or may have had, goes out on the next one.
-    @Test func `A connection that ends is replaced, and what it held is sent again`() throws {
+    /// Requests that the connection did not or may not have processed are sent on the next one.
+    @Test func `A connection that ends is replaced, and its open requests are sent again`() throws {
         let faults: [ConnectionFault] = [
             .goAway(GoAway()), .close, .garbage, .endlessHeaders, .halfClose,
         ]
@@ -129,7 +129,7 @@ import Vocabulary
     }
 
     /// One request is never answered, so the old connection does not end.
-    @Test func `After a GOAWAY new requests go out on another connection`() throws {
+    @Test func `After a GOAWAY, new requests use another connection`() throws {
         let goAway = Behavior(steps: [.connection(.goAway(GoAway(.graceful)))])
         let bench = try ShardBench(scenario([.alive, Behavior(then: .silence), goAway])) {
             $0.engine.drainTimeout = .milliseconds(1)
@@ -150,7 +150,7 @@ import Vocabulary
         #expect(shard.control.status.counts.handedBack == 1)
     }
 
-    @Test func `A quiet connection is pinged, and kept as long as it answers`() throws {
+    @Test func `A quiet connection is pinged and kept as long as it answers`() throws {
         let bench = try ShardBench { $0.engine.pool.pingAfterIdle = .milliseconds(20) }
         try bench.write(event("first", to: device(0)))
         let shard = try bench.start()
@@ -161,8 +161,8 @@ import Vocabulary
         #expect(bench.apns.statistics.connections == 1)
     }
 
-    /// The token is some 40 minutes old, and APNs' clock 40 minutes ahead.
-    @Test func `An expired provider token is replaced, and the request sent again`() throws {
+    /// The token is about 40 minutes old, and APNs' clock is 40 minutes ahead.
+    @Test func `An expired provider token is replaced, and the request is sent again`() throws {
         var scenario = Scenario()
         scenario.clockOffset = .seconds(40 * 60)
         let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
@@ -191,14 +191,14 @@ import Vocabulary
         #expect(source.token(now: now) != old)
     }
 
-    @Test func `A credential that APNs refuses is parked, and the shard says so`() throws {
+    @Test func `A credential that APNs refuses is parked, and the shard reports it`() throws {
         let refused = Behavior(then: .reason(.invalidProviderToken))
         let bench = try ShardBench(scenario([refused])) {
             $0.engine.drainTimeout = .milliseconds(1)
         }
         try bench.write(event("refused", to: device(0)))
         let shard = try bench.start()
-        try bench.wait(for: "the credential's trouble") {
+        try bench.wait(for: "the parked credential") {
             shard.control.status.routes.first?.trouble == "parked: InvalidProviderToken"
         }
         #expect(shard.metrics.parkedCredentials[0].value == 1)
@@ -207,24 +207,24 @@ import Vocabulary
         #expect(shard.control.status.counts.terminal == 0)
     }
 
-    /// The key is what is revoked: the other shard sent nothing, and gives its connection up as well.
-    @Test func `A key that APNs refuses for one shard is used by none in the process`() throws {
+    /// The key itself is revoked: the other shard sent nothing, but closes its connection, too.
+    @Test func `After APNs refuses a key for one shard, no shard in the process uses it`() throws {
         let refused = Behavior(then: .reason(.invalidProviderToken))
         let bench = try ShardBench(scenario([refused]), partitions: 2) {
             $0.engine.drainTimeout = .milliseconds(1)
-            // So long, less 1 s, the mock cluster makes a rebalance wait.
+            // The mock cluster delays a rebalance by this time less 1 s.
             $0.kafka.properties["session.timeout.ms"] = "3000"
         }
         let first = try bench.start()
         try bench.wait(for: "all partitions") { first.metrics.assignedPartitions.value == 3 }
         let shards = [first, try bench.start()]
-        try bench.wait(for: "a share and a connection for each") {
+        try bench.wait(for: "partitions and a connection for each shard") {
             shards.allSatisfy { $0.metrics.assignedPartitions.value > 0 }
                 && bench.apns.statistics.openConnections == shards.count
         }
         try bench.write(event("refused", to: device(0)))
         for shard in shards {
-            try bench.wait(for: "the credential's trouble") {
+            try bench.wait(for: "the parked credential") {
                 shard.control.status.routes.first?.trouble == "parked: InvalidProviderToken"
             }
         }
@@ -234,8 +234,8 @@ import Vocabulary
         for shard in shards { try bench.stop(shard) }
     }
 
-    /// The old key is no good for the second event, and a connection keeps to its first key.
-    @Test func `After a change of key new requests go out with it, on a new connection`() throws {
+    /// The old key is invalid for the second event, and a connection keeps its first key.
+    @Test func `After a key change, new requests use the new key on a new connection`() throws {
         let bench = try ShardBench()
         try bench.write(event("old", to: device(0)))
         let shard = try bench.start()
@@ -257,12 +257,12 @@ import Vocabulary
 /// The token of a device, by its number.
 func device(_ number: Int) -> String { "\(1000 + number)" }
 
-/// Devices 0 and up behave so, all others well.
+/// The given devices, from number 0, behave this way, and all others accept.
 func scenario(_ behaviors: [Behavior]) -> Scenario {
     var scenario = Scenario()
     for (number, behavior) in behaviors.enumerated() {
         let isNew = scenario.add(token: device(number), behavior)
-        precondition(isNew, "each device has a number of its own")
+        precondition(isNew, "each device has its own number")
     }
     return scenario
 }

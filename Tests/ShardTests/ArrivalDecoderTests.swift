@@ -14,7 +14,7 @@ import Vocabulary
         timestamp: Timestamp(milliseconds: 1_800_000_000_000)
     )
 
-    /// The partitions have these numbers.
+    /// The partitions by number.
     private static let partitions = [source, retry, broadcast]
 
     private static func settings() throws -> ShardSettings {
@@ -60,7 +60,7 @@ import Vocabulary
     private static let event = Array(ShardTests.event("e", to: "aa").utf8)
     private static let dead = SuppressedTokens(maxCount: 10)
 
-    @Test func `a partition's role is that of its topic's source`() throws {
+    @Test func `a partition has the role of its topic's source`() throws {
         let roles = try Self.roles()
         let seen = (0..<3).map { roles[PartitionID(index: $0)] }
         #expect(seen.map(\.source.name) == ["events", "events", "goals"])
@@ -69,13 +69,13 @@ import Vocabulary
         #expect(seen.map(\.isBroadcast) == [false, false, true])
     }
 
-    @Test func `a record is decoded as the kind of its source`() throws {
+    @Test func `the kind of the source decides how a record is decoded`() throws {
         let roles = try Self.roles()
         var decoder = try Self.decoder()
         let cases: [(value: [UInt8]?, partition: Int, isEvent: Bool, framing: RecordFraming?)] = [
             (Self.event, 0, true, .plain),
             (Array("no event".utf8), 0, false, .unreadable),
-            // No broadcast.
+            // Not a broadcast.
             (Self.event, 2, false, .plain),
             (nil, 0, false, nil),
         ]
@@ -92,9 +92,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a record of a retry topic is the event that it was, with its history next to it`()
-        throws
-    {
+    @Test func `a record of a retry topic is the original event with its history`() throws {
         let roles = try Self.roles()
         var decoder = try Self.decoder()
         let history = RetryHistory(
@@ -126,7 +124,7 @@ import Vocabulary
         let origin = read.arrival.origin(readFrom: Self.retry)
         #expect(origin.partition == Self.source && origin.offset == Offset(3))
 
-        // In a source the same headers are the producer's own business.
+        // In a source the same headers belong to the producer and are not interpreted.
         let plain = decoder.read(
             Self.record(Self.event, headers: record.headers),
             as: roles[PartitionID(index: 0)],
@@ -136,9 +134,7 @@ import Vocabulary
         #expect(!plain.arrival.isRetry && plain.arrival.record.headers == record.headers)
     }
 
-    @Test func `an unusable answer of the registry serves what waits, and no further record`()
-        throws
-    {
+    @Test func `an unusable registry answer applies only to the records that wait for it`() throws {
         let bench = try PartsBench()
         let role = try Self.roles()[PartitionID(index: 0)]
         var decoder = try Self.decoder { _, _ in }
@@ -156,6 +152,6 @@ import Vocabulary
         #expect(!again.isEvent)
         #expect(!arrive(&decoder).isEvent)
         decoder.forgetUseless()
-        #expect(arrive(&decoder).isEvent, "it waits once more")
+        #expect(arrive(&decoder).isEvent, "it waits again")
     }
 }

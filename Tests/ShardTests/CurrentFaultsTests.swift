@@ -27,7 +27,7 @@ import Vocabulary
         #expect(faults.kafka(now: at(71)) == nil)
     }
 
-    @Test func `a refused record is news once a minute, and trouble until one is taken`() {
+    @Test func `a refused record is news once a minute, and a problem until one is accepted`() {
         var faults = CurrentFaults()
         func isNews(_ publication: Publication, _ error: KafkaError, at second: Int64) -> Bool {
             faults.recordRefused(publication, to: "t", error, at: at(second))
@@ -37,19 +37,19 @@ import Vocabulary
         #expect(isNews(.outcome, Self.late, at: 60))
         #expect(isNews(.deadLetter, Self.late, at: 60))
         #expect(isNews(.outcome, Self.late, at: 120))
-        let again = KafkaError(code: Self.late.code, text: "in other words")
+        let again = KafkaError(code: Self.late.code, text: "another wording")
         #expect(!isNews(.outcome, again, at: 120))
         #expect(!isNews(.outcome, Self.late, at: 120))
         #expect(faults.kafka(now: at(121)) == "t: _MSG_TIMED_OUT: late")
         faults.recordTaken(.outcome)
         #expect(faults.kafka(now: at(121)) == nil)
         #expect(isNews(.outcome, Self.late, at: 122))
-        // What the whole client says comes first.
+        // An error of the whole client takes precedence.
         faults.kafkaFailed(Self.down, at: at(122))
         #expect(faults.kafka(now: at(122)) == "_ALL_BROKERS_DOWN: 2/2 brokers are down")
     }
 
-    @Test func `a topic that is gone is trouble if the shard has no other, and news once`() {
+    @Test func `a missing topic is news once, and a problem if the shard has no other topic`() {
         var faults = CurrentFaults()
         let (one, other) = (PartitionID(index: 0), PartitionID(index: 1))
         func isNews(_ partition: PartitionID, _ error: KafkaError, at second: Int64) -> Bool {
@@ -79,7 +79,7 @@ import Vocabulary
         #expect(faults.kafka(now: at(363)) == "t[0]: UNKNOWN_TOPIC_OR_PART: gone")
     }
 
-    @Test func `transactions are trouble from the first that fails until one is committed`() {
+    @Test func `transactions are a problem from the first failure until one is committed`() {
         var faults = CurrentFaults()
         faults.transactionFailed(Self.late)
         #expect(faults.kafka(now: at(0)) == nil)
@@ -91,7 +91,7 @@ import Vocabulary
         #expect(faults.kafka(now: at(2)) == nil)
     }
 
-    @Test func `what was sent with a key that is replaced says nothing of the new one`() {
+    @Test func `failures of requests sent with a replaced key do not count for the new one`() {
         var faults = CurrentFaults()
         let sandbox = Route(credential: 0, environment: .sandbox)
         func isNews(_ route: Route, _ reason: String, sentAt second: Int64) -> Bool {
@@ -110,7 +110,7 @@ import Vocabulary
     }
 
     @Test
-    func `the last failure is reported until the endpoint recovers, whatever works meanwhile`() {
+    func `the last failure is shown until the endpoint recovers, despite successes`() {
         var faults = CurrentFaults()
         faults.endpointFailed(Self.route, "503")
         faults.connectionFailed(Self.route, "refused")
@@ -125,7 +125,7 @@ import Vocabulary
         #expect(faults.failures == [Self.other: "500"])
     }
 
-    @Test func `a timeout is news when it is the first since an answer`() {
+    @Test func `a timeout is news if it is the first since an answer`() {
         var faults = CurrentFaults()
         let routes = [Self.route, Self.route, Self.other]
         #expect(routes.map { faults.requestTimedOut($0) } == [true, false, true])
@@ -133,12 +133,12 @@ import Vocabulary
         #expect(routes.map { faults.requestTimedOut($0) } == [true, false, false])
     }
 
-    @Test func `many requests in a row without an answer are news once, and trouble for a while`() {
+    @Test func `a run of unanswered requests is news once, and a problem for a while`() {
         var faults = CurrentFaults()
         let news = (0..<12).map { faults.requestUnserved(Self.route, at: at(Int64($0))) }
         #expect(news.firstIndex(of: true) == 9 && news.count { $0 } == 1)
         #expect(faults.isUnserved(Self.route, now: at(130)))
-        #expect(!faults.isUnserved(Self.route, now: at(131)), "nobody asks any more")
+        #expect(!faults.isUnserved(Self.route, now: at(131)), "no more requests are sent")
         #expect(!faults.isUnserved(Self.other, now: at(12)))
         faults.requestAnswered(Self.route)
         #expect(!faults.isUnserved(Self.route, now: at(12)))

@@ -8,7 +8,7 @@ import Vocabulary
             (checkMilliseconds: 0, decoded: nil), (6, nil), (7, 8), (10_000, 8),
         ] as [(checkMilliseconds: Int64, decoded: Int?)]
     )
-    func `records that take long to check are left for the next turn`(
+    func `after seven milliseconds of checks, further records wait for the next turn`(
         checkMilliseconds: Int64,
         decoded: Int?
     ) {
@@ -22,7 +22,7 @@ import Vocabulary
         #expect(last == decoded)
     }
 
-    @Test func `while records are cheap the clock is read for few of them`() {
+    @Test func `while records are cheap, the clock is read for few of them`() {
         let start = Instant(nanoseconds: 0)
         var readings = 0
         var limit = DecodeTimeLimit(from: start)

@@ -7,7 +7,7 @@ import Vocabulary
 
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: 0) + .seconds(seconds) }
 
-    /// What is large, after that, and whether this is news.
+    /// Returns whether the change is news, and whether the share is large.
     private func look(_ share: inout GivenUpShare, at second: Int64) -> [Bool] {
         let isNews = share.timeAdvanced(now: at(second))
         return [isNews, share.isLarge]
@@ -22,7 +22,7 @@ import Vocabulary
         (good: 0, givenUp: 4, isLarge: false), (0, 5, true), (495, 5, true), (496, 5, false),
         (10_000, 99, false), (9_900, 100, true),
     ])
-    func `a share is large from one in a hundred on, and five events`(
+    func `a share is large if it is at least one percent and five events`(
         good: Int,
         givenUp: Int,
         isLarge: Bool
@@ -32,10 +32,10 @@ import Vocabulary
         #expect(look(&share, at: 0) == [isLarge, isLarge])
         #expect((share.ended, share.givenUp) == (good + givenUp, givenUp))
         #expect(share.lastReason == Self.reason)
-        #expect(look(&share, at: 1) == [false, isLarge], "it is told once")
+        #expect(look(&share, at: 1) == [false, isLarge], "it is reported once")
     }
 
-    @Test func `it is small again below half of that`() {
+    @Test func `a large share is small again below half a percent`() {
         var share = GivenUpShare()
         end(&share, givenUp: 5)
         #expect(look(&share, at: 0) == [true, true])
@@ -45,7 +45,7 @@ import Vocabulary
         #expect(look(&share, at: 2) == [true, false])
     }
 
-    @Test func `what ended ten minutes ago is forgotten`() {
+    @Test func `events that ended more than ten minutes ago do not count`() {
         var share = GivenUpShare()
         #expect(look(&share, at: 0) == [false, false])
         end(&share, givenUp: 5)

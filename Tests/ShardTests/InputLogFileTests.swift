@@ -7,7 +7,7 @@ import Vocabulary
 @Suite struct InputLogFileTests {
     private let now = Timestamp(milliseconds: 1_769_851_800_000)
 
-    /// A folder of the test's own, and what its files hold by name.
+    /// Runs the body in a temporary folder, and returns the contents of its files by name.
     private func withFolder(_ body: (String) throws -> Void) throws -> [String: [UInt8]] {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -24,7 +24,7 @@ import Vocabulary
         return files
     }
 
-    @Test func `blocks stand one behind the other, in a file that others cannot read`() throws {
+    @Test func `blocks are appended to a file that other users cannot read`() throws {
         let files = try withFolder { folder in
             var file = try InputLogFile(in: folder, shard: 2, now: now)
             let wrote = [try file.append([1, 2]), try file.append([]), try file.append([3])]
@@ -33,7 +33,7 @@ import Vocabulary
         #expect(files == ["inputs-1769851800000-shard-2": [1, 2, 3]])
     }
 
-    @Test func `a full file takes no block, and keeps what it has`() throws {
+    @Test func `a full file accepts no block and keeps its content`() throws {
         let files = try withFolder { folder in
             var file = try InputLogFile(in: folder, shard: 0, now: now, maxBytes: 3)
             let wrote = [try file.append([1, 2]), try file.append([3, 4]), try file.append([])]
@@ -42,7 +42,7 @@ import Vocabulary
         #expect(files.values.first == [1, 2])
     }
 
-    @Test func `what is there is not overwritten`() throws {
+    @Test func `an existing file is not overwritten`() throws {
         _ = try withFolder { folder in
             var first = try InputLogFile(in: folder, shard: 0, now: now)
             _ = try first.append([1])

@@ -6,7 +6,7 @@ import SystemIO
 import Testing
 import Vocabulary
 
-/// What becomes of a consumer's events, with a consumer that reaches nobody.
+/// The effect of a consumer's events, with a consumer that reaches no broker.
 @Suite struct KafkaSideTests {
     private final class Bench {
         let parts: PartsBench
@@ -35,7 +35,7 @@ import Vocabulary
             )
         }
 
-        /// What came of an event.
+        /// The news that an event caused.
         func words(_ event: ConsumerEvent, _ kafka: inout KafkaSide) -> [String] {
             var report = KafkaReport()
             let reply = kafka.happened(event, dead, &parts.engine, now: parts.now, &report)
@@ -44,7 +44,7 @@ import Vocabulary
         }
     }
 
-    @Test func `each event has its news`() throws {
+    @Test func `each consumer event produces its news`() throws {
         let bench = try Bench()
         var kafka = bench.kafka
         let partition = bench.parts.partition
@@ -69,7 +69,7 @@ import Vocabulary
             (.partitionChanged(partition, from: Offset(0)), ["metadataIgnored"]),
             (.logNotFound(partition, PartsBench.noKafka), ["logUnknown"]),
             (.logFound(FoundLog(partition, missing: Offset(9), log: 2..<5)), ["offsetLost"]),
-            // Its leader is to be asked: there is nothing to tell yet.
+            // Its leader must be asked first, so there is no news yet.
             (.partitionFailed(partition, gone, at: Offset(5)), []),
             (.failed(PartsBench.noKafka), ["failed"]),
             (.logged(KafkaLogLine(level: 3, facility: "FAIL", text: "no")), ["logged"]),
@@ -81,11 +81,11 @@ import Vocabulary
         #expect(kafka.failure == nil && !kafka.hasClosed)
     }
 
-    @Test func `only what Kafka took of a commit is committed`() throws {
+    @Test func `only the offsets that Kafka accepted count as committed`() throws {
         let bench = try Bench()
         var kafka = bench.kafka
         bench.parts.take("")
-        /// Commits that the engine wants, when it has waited long enough for one.
+        /// Counts the commits that the engine requests once the commit interval has passed.
         func commits() -> Int {
             bench.parts.pass(.seconds(60))
             return bench.parts.decide().group.count { step in
@@ -103,7 +103,10 @@ import Vocabulary
         #expect(commits() == 0)
     }
 
-    @Test func `a fatal error ends the shard, and says who took its place`() throws {
+    @Test
+    func `a fatal error ends the shard, and a fenced shard reports that another process took over`()
+        throws
+    {
         let errors: [(KafkaError.Code, isFenced: Bool)] = [
             (.allBrokersDown, false), (.fencedInstance, true),
         ]
@@ -117,7 +120,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the last event is the consumer's end`() throws {
+    @Test func `the last event ends the consumer`() throws {
         let bench = try Bench()
         var kafka = bench.kafka
         #expect(bench.words(.closed, &kafka).isEmpty)

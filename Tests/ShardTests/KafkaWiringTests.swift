@@ -13,9 +13,11 @@ import TestThreads
 import Testing
 import Vocabulary
 
-/// What Kafka, the list of dead tokens and the Schema Registry have of a whole shard.
+/// A whole shard with Kafka, the list of dead tokens and the Schema Registry.
 @Suite(.ownThread) struct KafkaWiringTests {
-    @Test func `What is not an event becomes an outcome and a dead letter, and no request`() throws
+    @Test
+    func `A record that is not an event becomes an outcome and a dead letter, but no request`()
+        throws
     {
         let bench = try ShardBench()
         try bench.write("no event", key: "k", headers: [RecordHeader(name: "own", value: [0x31])])
@@ -37,7 +39,7 @@ import Vocabulary
         #expect(shard.control.status.counts == ShardCounts(consumed: 1, terminal: 1))
     }
 
-    @Test func `A dead token is known to all shards, and alive once it is registered again`() throws
+    @Test func `All shards know a dead token, and it is alive once it is registered again`() throws
     {
         let since = SystemClock.wallClock.milliseconds - 1000
         let gone = Behavior(
@@ -68,7 +70,7 @@ import Vocabulary
         #expect(dead.deadCount == 0)
     }
 
-    @Test func `What is to be sent much later goes to the retry topic`() throws {
+    @Test func `An event that is due much later goes to the retry topic`() throws {
         var behavior = Behavior(steps: [.reason(.tooManyRequests)])
         behavior.retryAfterSeconds = 600
         let bench = try ShardBench(scenario([behavior]))
@@ -92,17 +94,18 @@ import Vocabulary
         #expect(headers["heliograph-retry-reason"] == "TooManyRequests")
         #expect(try bench.outcomes().isEmpty)
         #expect(try bench.committed(in: bench.source) == 1)
-        // It is read back and held, which settles nothing.
+        // It is read back and held, which does not settle it.
         #expect(try bench.committed(in: bench.retryTopic) ?? 0 == 0)
         #expect(shard.metrics.deferred.value == 1)
         #expect(shard.control.status.counts.deferred == 1)
     }
 
-    /// The second record of the retry topic could go at once, but it stands behind the first.
-    @Test func `A retry record stops its partition until it is due, and ends as its event`() throws
+    /// The second record of the retry topic is due at once, but it is behind the first one.
+    @Test func `A retry record stops its partition until it is due, and gets its event's outcome`()
+        throws
     {
         let bench = try ShardBench {
-            // A stopped partition rests for a sixtieth of that.
+            // A stopped partition is checked again after a sixtieth of this.
             $0.engine.later = RetryTiers([.seconds(10)])
         }
         let due = SystemClock.wallClock.milliseconds + 4000
@@ -148,7 +151,7 @@ import Vocabulary
         #expect(shard.metrics.returned.value == 2)
     }
 
-    @Test func `A shard that is asked to leave finishes what it has in flight`() throws {
+    @Test func `A shard finishes its requests in flight before it leaves`() throws {
         let bench = try ShardBench(scenario([Behavior(delay: .milliseconds(300))]))
         try bench.write(event("slow", to: device(0)))
         let shard = try bench.start()
@@ -161,9 +164,8 @@ import Vocabulary
         #expect(shard.control.status.counts == ShardCounts(consumed: 1, terminal: 1))
     }
 
-    /// The group lets the next member in only because the one before has left it.
-    @Test func `The next shard sends what the one before did not settle, and nothing else`() throws
-    {
+    /// The group admits the next member only because the previous one has left.
+    @Test func `The next shard sends only what the previous one did not settle`() throws {
         let bench = try ShardBench(scenario([.alive, Behavior(steps: [.silence])])) {
             $0.engine.drainTimeout = .milliseconds(1)
             $0.kafka.properties["session.timeout.ms"] = "3000"
@@ -184,15 +186,15 @@ import Vocabulary
         #expect(try bench.committed(in: bench.source) == 3)
     }
 
-    /// The mock cluster makes a rebalance wait for `session.timeout.ms` less 1 s.
-    @Test func `Two shards of a group share its partitions`() throws {
+    /// The mock cluster delays a rebalance by `session.timeout.ms` less 1 s.
+    @Test func `Two shards of a group share the partitions`() throws {
         let bench = try ShardBench(partitions: 2) {
             $0.kafka.properties["session.timeout.ms"] = "3000"
         }
         let first = try bench.start()
         try bench.wait(for: "both partitions") { first.metrics.assignedPartitions.value == 3 }
         let second = try bench.start()
-        try bench.wait(for: "a share for each") {
+        try bench.wait(for: "partitions for each shard") {
             let counts = [first, second].map { $0.metrics.assignedPartitions.value }
             return counts.reduce(0, +) == 3 && !counts.contains(0)
         }
@@ -206,10 +208,10 @@ import Vocabulary
         #expect(first.metrics.rebalances.value >= 2)
     }
 
-    @Test func `An outcome that Kafka finds too large is written again, without metadata`() throws {
+    @Test func `An outcome that is too large for Kafka is written again without metadata`() throws {
         let bench = try ShardBench(ownsKafka: true)
         try bench.write(event("large", to: device(0), #","metadata":{"tenant":"a"}"#))
-        // Its batch, and then the record by itself.
+        // Kafka refuses its batch, and then the record by itself.
         let refusals = [KafkaError.Code](repeating: .messageSizeTooLarge, count: 2)
         bench.kafka.failNext(.produce, with: refusals)
         let shard = try bench.start()
@@ -226,14 +228,16 @@ import Vocabulary
         #expect(try bench.committed(in: bench.source) == 1)
     }
 
-    @Test func `A batch that Kafka finds too large costs none of its records anything`() throws {
+    @Test func `A batch that is too large for Kafka loses none of its records or their metadata`()
+        throws
+    {
         let bench = try ShardBench(ownsKafka: true) {
-            // What is written before the shard starts goes together.
+            // Records written before the shard starts are in one batch.
             $0.kafka.properties["producer.linger.ms"] = "500"
         }
         let count = 20
         for number in 0..<count { try bench.write("no event \(number)", key: "\(number)") }
-        // One batch for each topic.
+        // One batch per topic.
         let refusals = [KafkaError.Code](repeating: .messageSizeTooLarge, count: 2)
         bench.kafka.failNext(.produce, with: refusals)
         let shard = try bench.start()
@@ -247,14 +251,14 @@ import Vocabulary
         #expect(try bench.outcomes().count == count)
         let letters = try bench.records(of: topic)
         #expect(Set(letters.map(\.keyText)) == Set((0..<count).map { "\($0)" }))
-        #expect(shard.metrics.produceErrors[.outcome].value > 1, "it was a batch of many")
+        #expect(shard.metrics.produceErrors[.outcome].value > 1, "the batch had many records")
         #expect(shard.metrics.produceErrors[.deadLetter].value > 1)
         #expect(try bench.committed(in: bench.source) == Int64(count))
     }
 
-    /// A lost connection, then an error to the repeated request: librdkafka gives the record up, which
-    /// Kafka may have.
-    @Test func `An outcome whose fate Kafka does not report is written again`() throws {
+    /// A lost connection, then an error for the repeated request: librdkafka gives up the record,
+    /// although Kafka may have it.
+    @Test func `An outcome that Kafka may or may not have is written again`() throws {
         let bench = try ShardBench(ownsKafka: true)
         try bench.write(event("unsure", to: device(0)))
         bench.kafka.failNext(.produce, with: [.transport, .networkException])
@@ -269,7 +273,7 @@ import Vocabulary
         #expect(try bench.committed(in: bench.source) == 1)
     }
 
-    @Test func `A dead letter that is too large is left out, and the outcome says so`() throws {
+    @Test func `A dead letter that is too large is omitted, and the outcome says so`() throws {
         let bench = try ShardBench { $0.kafka.properties["message.max.bytes"] = "2000" }
         try bench.write(String(repeating: "x", count: 3000))
         let shard = try bench.start()
@@ -283,13 +287,13 @@ import Vocabulary
         #expect(try bench.committed(in: bench.source) == 1)
     }
 
-    /// The mock cluster hides no aborted records and moves no offsets; but it can refuse.
-    @Test func `With transactions the offsets are the transaction's, and an abort repeats it`()
+    /// The mock cluster neither hides aborted records nor moves offsets, but can refuse requests.
+    @Test func `Offsets are committed in transactions, and an aborted transaction is repeated`()
         throws
     {
         let bench = try ShardBench(ownsKafka: true, transactional)
         bench.kafka.failNext(.transactionOffsetCommit, with: [.illegalGeneration])
-        // A commit of its own would meet this.
+        // A commit outside the transaction would get this error.
         bench.kafka.failNext(.offsetCommit, with: [.topicAuthorizationFailed])
         try bench.write(event("once", to: device(0)))
         let shard = try bench.start()
@@ -306,7 +310,7 @@ import Vocabulary
         #expect(try bench.committed(in: bench.source) == nil)
     }
 
-    @Test func `A shard whose producer is fenced ends, and says why`() throws {
+    @Test func `A shard whose producer is fenced ends with the cause`() throws {
         let bench = try ShardBench(ownsKafka: true, transactional)
         bench.kafka.failNext(.endTransaction, with: [.producerFenced])
         try bench.write(event("fenced", to: device(0)))
@@ -319,7 +323,9 @@ import Vocabulary
         #expect(shard.metrics.resultsProduced.value == 0)
     }
 
-    @Test func `A schema that a record names is requested once, and decodes what waited`() throws {
+    @Test func `A schema that records name is requested once, and waiting records are decoded`()
+        throws
+    {
         let schema = #"{"type":"object","required":["id"]}"#
         let compiled = try Schema(text: Array(schema.utf8))
         let asked = AskedSchemas()

@@ -5,13 +5,13 @@ import SystemIO
 import Testing
 import Vocabulary
 
-/// What becomes of a producer's words, with a producer that reaches nobody.
+/// The effect of a producer's events, with a producer that reaches no broker.
 @Suite struct OutcomeProducerTests {
     private static let tooLarge = KafkaError(code: .messageSizeTooLarge, text: "large")
     private static let tooLargeForSegment = KafkaError(code: .recordListTooLarge, text: "large")
     private static let purged = KafkaError(code: .purgedInQueue, text: "purged")
 
-    /// A record that was published: nobody has said yet what became of it.
+    /// A published record whose result is not known yet.
     private final class Published {
         let bench: PartsBench
         let wakeup: Wakeup
@@ -57,12 +57,12 @@ import Vocabulary
         }
     }
 
-    /// Of the outcome and of the dead letter: the error of its report.
+    /// The errors that the reports of the outcome and of the dead letter carry.
     struct Reports: Sendable {
         var outcome: KafkaError?
         var deadLetter: KafkaError?
         var words: [String]
-        /// What is produced again.
+        /// The records that are produced again.
         var again: [Publication] = []
     }
 
@@ -94,7 +94,9 @@ import Vocabulary
             again: [.deadLetter]
         ),
     ])
-    func `a report settles a record, or has it produced again`(reports: Reports) throws {
+    func `a delivery report settles a record or causes it to be produced again`(reports: Reports)
+        throws
+    {
         let published = try Published()
         let bench = published.bench
         var outcomes = published.outcomes
@@ -109,7 +111,7 @@ import Vocabulary
         #expect(bench.engine.counts.terminal == (reports.again.isEmpty ? 1 : 0))
     }
 
-    /// What Kafka says of a batch, and then of the record by itself.
+    /// Kafka's answer to a batch, and then to the record by itself.
     struct Verdict: Sendable {
         var publication: Publication
         var error: KafkaError.Code
@@ -129,7 +131,7 @@ import Vocabulary
             error: .messageSizeTooLarge,
             word: "deadLetter dropped"
         ),
-        // It has no key, and its topic is compacted.
+        // It has no key, but its topic is compacted.
         Verdict(publication: .deadLetter, error: .invalidRecord, word: "deadLetter dropped"),
         Verdict(
             publication: .outcome,
@@ -137,7 +139,7 @@ import Vocabulary
             word: "outcome not taken",
             isProducedAgain: true
         ),
-        // The clocks may be set right.
+        // The clocks may be corrected.
         Verdict(
             publication: .deadLetter,
             error: .invalidTimestamp,
@@ -145,7 +147,7 @@ import Vocabulary
             isProducedAgain: true
         ),
     ])
-    func `only what is refused by itself is dropped`(verdict: Verdict) throws {
+    func `only a record that is refused by itself is dropped`(verdict: Verdict) throws {
         let published = try Published()
         let bench = published.bench
         var outcomes = published.outcomes
@@ -160,7 +162,7 @@ import Vocabulary
         let source = bench.partitions[bench.partition]
         let news = outcomes.publish(again, source: source, &bench.engine, now: bench.now)
         #expect(word(news) == "nothing")
-        #expect(published.producer.outstanding == 0, "it has a producer to itself")
+        #expect(published.producer.outstanding == 0, "it has its own producer")
         let ofRecord = word(outcomes.happened(report, &bench.engine, now: bench.now))
         #expect(ofRecord == verdict.word)
         bench.pass(.seconds(60))
@@ -168,7 +170,7 @@ import Vocabulary
         #expect(isProducedAgain == verdict.isProducedAgain)
     }
 
-    @Test func `a record in a transaction is taken, and not written yet`() throws {
+    @Test func `a record in an open transaction is accepted but not yet written`() throws {
         let published = try Published(transactionTimeout: .seconds(60))
         let bench = published.bench
         var outcomes = published.outcomes
@@ -184,9 +186,7 @@ import Vocabulary
         #expect(words == ["outcome taken", "nothing", "outcome not taken"])
     }
 
-    @Test func `a producer that failed is replaced, and all that is not written is given again`()
-        throws
-    {
+    @Test func `a failed producer is replaced, and unwritten records are produced again`() throws {
         let published = try Published()
         let bench = published.bench
         var outcomes = published.outcomes
@@ -203,7 +203,7 @@ import Vocabulary
         let again = bench.decide().publications
         #expect(Set(again.map(\.tag)) == Set(published.tags))
 
-        // The next one fails at once, too: it is waited for.
+        // The next one fails at once, too, so the one after it is delayed.
         _ = outcomes.happened(.failed(fatal), &bench.engine, now: bench.now)
         outcomes.timeAdvanced(&bench.engine, now: bench.now)
         #expect(outcomes.nextDeadline == bench.now.instant + .seconds(1))
@@ -212,7 +212,7 @@ import Vocabulary
         #expect(word(news) == "nothing" && bench.decide().publications.isEmpty)
     }
 
-    @Test func `an error that is not fatal is reported, and changes nothing`() throws {
+    @Test func `an error that is not fatal is only reported`() throws {
         let published = try Published()
         let bench = published.bench
         var outcomes = published.outcomes

@@ -6,7 +6,7 @@ import Vocabulary
 @Suite struct OutcomeRecordsTests {
     private static let source = TopicPartition(topic: KafkaTopic("events"), partition: 0)
 
-    /// No credential covers the app.
+    /// An event for an app without a credential.
     private static let uncovered = event(
         "e",
         to: "aa",
@@ -14,7 +14,7 @@ import Vocabulary
         #","metadata":{"a":"b"}"#
     )
 
-    @Test func `each record of an outcome has its topic, its key and its value`() throws {
+    @Test func `each record of an outcome has its topic, key and value`() throws {
         let bench = try PartsBench()
         bench.take(Self.uncovered)
         let publications = bench.decide().publications
@@ -30,10 +30,10 @@ import Vocabulary
         let dead = records.text(publications[1], Self.source)
         #expect(dead.topic == "dead")
         #expect(dead.value == Self.uncovered)
-        #expect(dead.key.isEmpty, "the record had none")
+        #expect(dead.key.isEmpty, "the record had no key")
     }
 
-    @Test func `a topic that is not configured gets no record`() throws {
+    @Test func `no record is written for a topic that is not configured`() throws {
         let bench = try PartsBench()
         bench.take(Self.uncovered)
         let publications = bench.decide().publications
@@ -46,9 +46,7 @@ import Vocabulary
         #expect(topicNames == ["results", nil])
     }
 
-    @Test func `an outcome that is too large goes without what it takes over, until it has ended`()
-        throws
-    {
+    @Test func `an outcome that is too large has no copied values until its event ends`() throws {
         let bench = try PartsBench()
         bench.take(Self.uncovered)
         let publication = try #require(bench.decide().publications.first)
@@ -67,13 +65,13 @@ import Vocabulary
 
 extension OutcomeRecords {
     fileprivate struct Text {
-        /// Nil: there is no record.
+        /// Nil if there is no record.
         var topic: String?
         var key: String
         var value: String
     }
 
-    /// What a record is written as.
+    /// The topic, key and value that a record is written with.
     fileprivate mutating func text(_ record: OutgoingRecord, _ source: TopicPartition) -> Text {
         guard let encoded = encode(record, source: source) else {
             return Text(topic: nil, key: "", value: "")

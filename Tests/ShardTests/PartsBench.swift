@@ -8,8 +8,8 @@ import Shard
 import Telemetry
 import Vocabulary
 
-/// What the parts of a shard work with, without a peer: an engine that owns a partition, settings,
-/// and the log in memory.
+/// The surroundings of a shard's parts without peers: an engine that owns a partition, settings,
+/// and a log in memory.
 final class PartsBench {
     static let route = Route(credential: 0, environment: .production)
     static let noKafka = KafkaError(code: .allBrokersDown, text: "2/2 brokers are down")
@@ -58,7 +58,7 @@ final class PartsBench {
         )
     }
 
-    /// Gives the engine a record of the source.
+    /// Passes a record of the source to the engine.
     func take(_ value: String) {
         var record = Record(
             partition: partition,
@@ -72,7 +72,7 @@ final class PartsBench {
         engine.recordArrived(reader.read(record, decoded, now: now))
     }
 
-    /// What the engine wants done now.
+    /// Returns what the engine decides now.
     func decide() -> TurnDecision {
         var decision = TurnDecision()
         engine.turnEnded(now: now, into: &decision)
@@ -82,7 +82,7 @@ final class PartsBench {
     static func settings(transactionTimeout: Duration? = nil) throws -> ShardSettings {
         let source = KafkaTopic("events")
         return ShardSettings(
-            // Nobody is there.
+            // Nothing listens on this port.
             kafka: KafkaAccess(
                 bootstrapServers: "127.0.0.1:1",
                 groupID: "heliograph",

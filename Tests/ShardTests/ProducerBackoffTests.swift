@@ -3,15 +3,15 @@ import Testing
 import Vocabulary
 
 @Suite struct ProducerBackoffTests {
-    /// Fails a producer, and replaces it when that is due.
+    /// Fails a producer, and replaces it once that is due.
     ///
-    /// - Returns: how long that took.
+    /// - Returns: The delay until the replacement.
     private func wait(_ backoff: inout ProducerBackoff, from now: Instant) throws -> Duration {
         backoff.failed(now: now)
         let due = try #require(backoff.nextDeadline)
         let isDue = [due + .nanoseconds(-1), due].map { backoff.isDue(now: $0) }
         #expect(isDue == [false, true])
-        // Whatever else the dead one reports.
+        // Further failures of the same producer change nothing.
         backoff.failed(now: due + .seconds(3600))
         let later = backoff.nextDeadline
         #expect(later == due)
@@ -23,13 +23,13 @@ import Vocabulary
 
     @Test(
         arguments: [
-            // A successor follows at once; those after it ever later, up to a bound.
+            // The first successor follows at once, later ones with growing delays, up to a limit.
             (worksAfter: nil, waits: [0, 1, 2, 4, 8, 16, 30, 30]),
-            // Kafka took a record of the third one.
+            // Kafka accepted a record from the third one.
             (3, [0, 1, 2, 0, 1, 2, 4, 8]),
         ] as [(worksAfter: Int?, waits: [Int])]
     )
-    func `successors that fail before Kafka accepts anything from them come with growing delays`(
+    func `producers that fail before Kafka accepts a record are replaced with growing delays`(
         worksAfter: Int?,
         waits: [Int]
     ) throws {

@@ -7,7 +7,7 @@ import Vocabulary
         var skipsNothing = false
         var position: Int64?
         var known: Range<Int64>? = 10..<20
-        /// The next record that the client was to fetch.
+        /// The next record that the client expected to fetch.
         var next: Int64?
         var start: StartPosition
 
@@ -23,12 +23,12 @@ import Vocabulary
     @Test(arguments: [
         Row(position: 15, start: .at(Offset(15))),
         Row(skipsNothing: true, position: 15, start: .at(Offset(15))),
-        // Nothing was read yet.
+        // Nothing has been read yet.
         Row(skipsNothing: true, start: .beginning),
         Row(next: 10, start: .at(Offset(10))),
         Row(next: 20, start: .at(Offset(20))),
         Row(start: .end),
-        // What the client said before the records were gone, or of another topic.
+        // The client's position is from before the records were gone, or from another topic.
         Row(next: 9, start: .end),
         Row(next: 21, start: .end),
         Row(known: nil, next: 15, start: .end),
@@ -38,7 +38,7 @@ import Vocabulary
     }
 
     @Test(arguments: [Row(skipsNothing: true, start: .beginning), Row(start: .end)])
-    func `without a position reading begins as the configuration says`(row: Row) {
+    func `without a position, reading starts where the configuration says`(row: Row) {
         #expect(row.rule.first == row.start)
     }
 }

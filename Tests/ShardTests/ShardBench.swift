@@ -21,10 +21,10 @@ import Vocabulary
 
 /// Kafka, APNs and credentials in this process, and whole shards between them.
 ///
-/// A test sees what the peers see (requests, records, committed offsets) and what a shard tells
-/// other threads; it knows nothing of the parts inside.
+/// A test sees what the peers see (requests, records, committed offsets) and what a shard shows to
+/// other threads. It does not depend on a shard's internal parts.
 final class ShardBench {
-    /// What was waited for did not come, with the last lines of the shards' log.
+    /// An expected condition did not occur; includes the last lines of the shards' log.
     struct NotSeen: Error, CustomStringConvertible {
         var what: String
         var log: [String]
@@ -32,7 +32,7 @@ final class ShardBench {
     }
 
     private static let sharedKafka = Result { () throws(KafkaError) in try EmbeddedKafka() }
-    /// Kept, for a shard never ends its clients: they would look for their brokers again and again.
+    /// Kept alive: a shard never closes its clients, and they would retry their brokers forever.
     private static let ownKafkas = Mutex<[EmbeddedKafka]>([])
     private static let names = Atomic(0)
     static let teamID = "DEF123GHIJ"
@@ -45,7 +45,7 @@ final class ShardBench {
     private let log: Log
     private let logged = LogLines()
     private let folder: URL
-    /// Written by the simulator, a line for each request.
+    /// Written by the simulator, one line per request.
     private let requestLog: FileHandle
     private let keys: [AppKey]
 
@@ -56,16 +56,16 @@ final class ShardBench {
     private var read: [KafkaTopic: [Record]] = [:]
     private var shards: [RunningShard] = []
 
-    /// Makes everything but a shard: what is written now waits for the first one.
+    /// Starts everything except a shard: records written now wait for the first one.
     ///
     /// - Parameters:
-    ///   - scenario: What APNs does.
-    ///   - partitions: Of the source.
-    ///   - ownsKafka: Faults of the cluster are to meet no other test.
-    ///   - keyID: Of the key in use; what the age of its provider token follows from.
-    ///   - change: Sets what is not as usual.
-    ///   - fetchSchema: Asks the Schema Registry; nil: there is none.
-    /// - Throws: What keeps the peers from starting.
+    ///   - scenario: How APNs behaves.
+    ///   - partitions: The number of partitions of the source.
+    ///   - ownsKafka: Whether the test has its own cluster, so that faults spare other tests.
+    ///   - keyID: The ID of the key in use, which determines the age of its provider token.
+    ///   - change: Changes the default settings.
+    ///   - fetchSchema: Requests a schema from the registry; nil if there is no registry.
+    /// - Throws: An error if a peer does not start.
     init(
         _ scenario: Scenario = Scenario(),
         partitions: Int = 1,
@@ -119,7 +119,7 @@ final class ShardBench {
         for reader in readers.values { reader.destroyAside() }
         producer.abandon()
         credentials.stop()
-        // Before the file that it writes to is closed.
+        // It must end before the file that it writes to is closed.
         apns.stop()
         try? FileManager.default.removeItem(at: folder)
     }
@@ -129,7 +129,7 @@ final class ShardBench {
 
     // MARK: Shards
 
-    /// Runs a shard on a thread of its own.
+    /// Runs a shard on its own thread.
     func start() throws -> RunningShard {
         let shard = RunningShard(
             control: try ShardControl(),
@@ -140,7 +140,7 @@ final class ShardBench {
         return shard
     }
 
-    /// Asks a shard to leave, and waits until it has: all it tells is final then.
+    /// Stops a shard and waits for its end; after that, everything it shows is final.
     func stop(_ shard: RunningShard) throws {
         shard.control.requestShutdown()
         try waitForEnd(of: shard)
@@ -153,7 +153,7 @@ final class ShardBench {
 
     // MARK: Kafka
 
-    /// Writes a record and waits until Kafka has it.
+    /// Writes a record and waits until Kafka acknowledges it.
     func write(
         _ value: String,
         key: String? = nil,
@@ -179,7 +179,7 @@ final class ShardBench {
         try wait(for: "the report of a record") { producer.outstanding == 0 }
     }
 
-    /// What the topic has, as far as it was read by now.
+    /// The records of the topic that have been read so far.
     func records(of topic: KafkaTopic?) throws -> [Record] {
         guard let topic else { return [] }
         if readers[topic] == nil {
@@ -194,12 +194,12 @@ final class ShardBench {
         return read[topic] ?? []
     }
 
-    /// What the results topic has, as far as it was read by now.
+    /// The records of the results topic that have been read so far.
     func outcomes() throws -> [SeenOutcome] {
         try records(of: settings.topics.results).map(SeenOutcome.init)
     }
 
-    /// What the group has committed in partition 0 of a topic; nil: nothing.
+    /// The group's committed offset in partition 0 of a topic; nil if there is none.
     func committed(in topic: KafkaTopic) throws -> Int64? {
         let configuration = unsafe rd_kafka_conf_new()
         for (name, value) in [
@@ -211,7 +211,7 @@ final class ShardBench {
             throw NotSeen(what: "a client that asks for offsets", log: [])
         }
         defer {
-            // Aside, because it may take seconds.
+            // On another thread, because it may take seconds.
             nonisolated(unsafe) let client = unsafe client
             Thread { unsafe rd_kafka_destroy(client) }.start()
         }
@@ -228,7 +228,7 @@ final class ShardBench {
 
     // MARK: APNs
 
-    /// What APNs was asked, in order.
+    /// The requests that APNs received, in order.
     func requests() throws -> [SeenRequest] {
         let text = try Data(contentsOf: folder.appending(path: "requests"))
         guard let end = text.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
@@ -237,8 +237,8 @@ final class ShardBench {
         }
     }
 
-    /// Puts the key that is good for `com.example.news` only in the place of the one for
-    /// `com.example.app`, and waits until the process uses it.
+    /// Replaces the key for `com.example.app` with one that is valid only for `com.example.news`, and
+    /// waits until the process uses it.
     func replaceKey() throws {
         var version = 0
         _ = credentials.inUse(newerThan: &version)
@@ -251,9 +251,9 @@ final class ShardBench {
 
     /// Waits until a condition holds.
     ///
-    /// What rings nothing is looked at every few milliseconds.
+    /// Conditions without a wakeup are polled every few milliseconds.
     func wait(for what: String, until isSeen: () throws -> Bool) throws {
-        // Only a broken shard, or a machine that stands, waits that long.
+        // Only a broken shard or a stalled machine waits this long.
         let deadline = SystemClock.now + .seconds(60)
         while true {
             try poll()
@@ -277,7 +277,7 @@ final class ShardBench {
         while producer.poll(budget: 100, into: &reports) {}
     }
 
-    // MARK: Making it
+    // MARK: Setup
 
     private static func simulator(
         _ scenario: Scenario,
@@ -338,7 +338,7 @@ final class ShardBench {
                 groupID: name,
                 groupInstanceID: nil,
                 properties: [
-                    // The mock cluster forgets a member that a busy machine holds up for that long.
+                    // The mock cluster removes a member that a busy machine delays for this long.
                     "session.timeout.ms": "60000", "heartbeat.interval.ms": "200",
                     "fetch.wait.max.ms": "10",
                 ],
@@ -357,7 +357,7 @@ final class ShardBench {
             ),
             engine: try EngineSettings(
                 credentials: zip(apns.credentials, materials).map(CredentialScope.init),
-                // One at a time, and the next one at once.
+                // One connection at a time, and the next one at once.
                 pool: PoolMachine.Limits(
                     maxConnections: 1,
                     reconnect: .init(baseDelay: .milliseconds(1))
@@ -376,14 +376,14 @@ final class ShardBench {
     }
 }
 
-/// A signing key that is good for one app only.
+/// A signing key that is valid for only one app.
 private struct AppKey {
     let bundleID: String
     let keyID: String
     let pem = EphemeralAuthority.signingKeyPEM()
 }
 
-/// A shard on its thread, and what it tells the others.
+/// A shard on its own thread, and what it shows to other threads.
 final class RunningShard: Sendable {
     let control: ShardControl
     let metrics: ShardMetrics
@@ -430,7 +430,7 @@ final class RunningShard: Sendable {
 struct SeenRequest: Decodable {
     /// Epoch milliseconds.
     var time: Int64
-    /// Out of the path.
+    /// The device token in the path.
     var token: String
     var apnsID: String?
     var topic: String?
@@ -439,7 +439,7 @@ struct SeenRequest: Decodable {
     var priority: Int?
     var expiration: Int64?
     var payloadSHA256: String
-    /// Nil for what is no answer.
+    /// Nil if the request has no answer.
     var status: Int?
     var reason: String?
 
@@ -483,7 +483,7 @@ extension Record {
     var keyText: String? { key.map { String(decoding: $0, as: UTF8.self) } }
     var valueText: String? { value.map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The headers as text; of one that is repeated the last.
+    /// The headers as text; the last one if a name repeats.
     var headerTexts: [String: String] {
         headers.reduce(into: [:]) { $0[$1.name] = String(decoding: $1.value ?? [], as: UTF8.self) }
     }

@@ -10,13 +10,13 @@ import Telemetry
 import Testing
 import Vocabulary
 
-/// What is counted, logged and shown of values that the parts hand over.
+/// How the parts' values are counted, logged and shown.
 @Suite struct ShardObserverTests {
     private static let connection = ConnectionID(rawValue: 7)
     private static let unstable = KafkaError(code: .unstableOffsetCommit, text: "wait")
     private static let gone = KafkaError(code: .offsetOutOfReach, text: "gone")
 
-    /// What a line begins with, after its time; nil: no line.
+    /// The start of the line, after its time; nil if there is no line.
     struct Said: Sendable {
         var news: KafkaNews
         var level: String?
@@ -25,7 +25,7 @@ import Vocabulary
 
     private static let partition = PartitionID(index: 0)
 
-    /// The log has 10 to 20.
+    /// The log contains the offsets 10 to 20.
     private static func lost(
         _ offset: Offset,
         _ policy: LostOffset.Policy,
@@ -54,7 +54,7 @@ import Vocabulary
             level: "warning",
             text: "committed offsets could not be read"
         ),
-        // A transaction that is not over is waited for.
+        // An open transaction is waited for.
         Said(
             news: .positionsUnknown([partition], unstable),
             level: "debug",
@@ -102,7 +102,7 @@ import Vocabulary
             level: "warning",
             text: "log offsets could not be fetched"
         ),
-        // Nothing is wrong with a retry topic that was never read.
+        // A retry topic that was never read is not an error.
         Said(
             news: .partitionUnplaced(partition, .beginning),
             level: "info",
@@ -128,7 +128,7 @@ import Vocabulary
             level: "info",
             text: "librdkafka log"
         ),
-        // A property that only one of the two clients has.
+        // A property that only one of the two clients knows.
         Said(
             news: .logged(KafkaLogLine(level: 4, facility: "CONFWARN", text: "no")),
             level: "debug",
@@ -142,7 +142,7 @@ import Vocabulary
     ]
 
     @Test(arguments: kafkaNews)
-    func `each kind of news from Kafka has its line`(said: Said) throws {
+    func `each kind of Kafka news has its log line`(said: Said) throws {
         let bench = try PartsBench(from: .debug)
         var observer = bench.observer
         observer.saw(said.news, bench.partitions, now: bench.now)
@@ -152,7 +152,7 @@ import Vocabulary
         #expect(line.contains(" \(level) ") && line.contains(said.text), "\(line)")
     }
 
-    @Test func `an error is Kafka's trouble until something works`() throws {
+    @Test func `an error is shown as a Kafka problem until Kafka works again`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
         func trouble() -> String? {
@@ -181,7 +181,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a record is counted as what it is, if the shard took it`() throws {
+    @Test func `a record counts by its kind if the shard took it`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
         for isTaken in [true, false] {
@@ -217,7 +217,7 @@ import Vocabulary
         #expect(seen == [1, 2, 2])
     }
 
-    @Test func `an event has ended when the last of its records is written`() throws {
+    @Test func `an event has ended once the last of its records is written`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
         bench.take("no event")
@@ -235,7 +235,7 @@ import Vocabulary
         #expect(line.contains("event not delivered") && line.contains("events[0]@0"), "\(line)")
     }
 
-    @Test func `a record that Kafka does not take is reported once a minute`() throws {
+    @Test func `a record that Kafka does not accept is logged once a minute`() throws {
         let bench = try PartsBench(from: .warning)
         var observer = bench.observer
         for _ in 0..<3 {
@@ -247,13 +247,13 @@ import Vocabulary
         }
         #expect(bench.metrics.produceErrors[.outcome].value == 3)
         #expect(bench.logged.lines.count == 1)
-        // A right that is missing does not heal by itself.
+        // A missing permission does not come back by itself.
         let denied = KafkaError(code: .topicAuthorizationFailed, text: "denied")
         observer.saw(.notTaken(.deadLetter, denied), bench.partitions, now: bench.now)
         #expect(bench.logged.lines.last?.contains(" error ") == true)
     }
 
-    @Test func `a dropped record is counted, and logged with its event's place`() throws {
+    @Test func `a dropped record is counted and logged with its event's place`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
         bench.take("no event")
@@ -274,9 +274,7 @@ import Vocabulary
         #expect(line.contains("events[0]@0") && line.contains("no key"), "\(line)")
     }
 
-    @Test func `an answer is the end of a request's trouble, and the beginning of a credential's`()
-        throws
-    {
+    @Test func `unanswered requests are counted, and a run of them is logged once`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
         let id = Self.connection
@@ -292,13 +290,13 @@ import Vocabulary
         #expect(bench.metrics.brokenStreams[.lost].value == 1)
     }
 
-    @Test func `a connection's end is reported as what it means`() throws {
+    @Test func `the log line for a connection's end depends on its cause`() throws {
         let farewell = Farewell(.noError, debugData: [])
         let certificate = ConnectionFailure.tls(.certificateRefused("unknown ca"))
         let ends: [(ConnectionFailure, Farewell?, isCondemned: Bool, said: String?)] = [
             (.closedHere, nil, false, nil),
             (.closedByPeer, nil, false, "APNs connection failed"),
-            // The log has it already.
+            // It is already logged.
             (.goAway(.noError), farewell, false, nil),
             (.closedByPeer, farewell, false, "APNs connection failed"),
             (certificate, nil, true, "APNs rejected the credential"),
@@ -323,7 +321,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a GOAWAY is an error if its code is, and parks if the engine says so`() throws {
+    @Test func `a GOAWAY is logged by its error code, and as parking if the engine parks`() throws {
         let cases: [(HTTP2ErrorCode, isCondemned: Bool, level: String)] = [
             (.noError, false, "notice"), (.internalError, false, "warning"),
             (.noError, true, "error"),
@@ -344,7 +342,7 @@ import Vocabulary
         }
     }
 
-    @Test func `other threads get a look ten times a second`() throws {
+    @Test func `the status for other threads is updated ten times a second`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
         var looks = 0
@@ -361,7 +359,7 @@ import Vocabulary
         #expect(bench.control.status.partitions.map(\.name) == bench.partitions.partitions)
     }
 
-    @Test func `offsets that Kafka does not report are a reason after ten seconds`() throws {
+    @Test func `missing committed offsets are shown as a Kafka problem after ten seconds`() throws {
         let bench = try PartsBench(transactionTimeout: .seconds(15))
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         let name = bench.partitions[bench.partition]
@@ -382,7 +380,7 @@ import Vocabulary
         #expect(troubles == [nil] + texts)
     }
 
-    @Test func `a partition that cannot be read on is Kafka's trouble`() throws {
+    @Test func `a stuck partition is shown as a Kafka problem`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
         let status = ConsumerStatus(partitions: bench.partitions, stuck: [bench.partition])

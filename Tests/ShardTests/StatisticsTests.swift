@@ -17,7 +17,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a partition shows its queue and its end`() throws {
+    @Test func `partition statistics contain the queue and the end offset`() throws {
         let statistics = try #require(
             consumer(
                 """
@@ -31,7 +31,7 @@ import Vocabulary
         #expect(partition.queuedRecords == 2)
         #expect(partition.queuedBytes == 300)
         #expect(partition.nextOffset == 7)
-        #expect(partition.endOffset == 10, "what is not committed cannot be read")
+        #expect(partition.endOffset == 10, "uncommitted records cannot be read")
         #expect(partition.isFetching)
     }
 
@@ -43,22 +43,22 @@ import Vocabulary
             ("\"next_offset\": 3", nil),
         ] as [(String, Int64?)]
     )
-    func `an end that is not known is nothing`(fields: String, end: Int64?) throws {
+    func `an unknown end offset is nil`(fields: String, end: Int64?) throws {
         let statistics = try #require(consumer("\"0\": {\(fields)}"))
         #expect(statistics.partitions.map(\.endOffset) == [end])
     }
 
     @Test(
         arguments: [
-            // Nothing delivered, some, all; the last record of four settled or not.
+            // None, some or all delivered; the last of four records settled or not.
             (0, 4, nil, 10, 10), (2, 4, 2, 10, 8), (8, 10, 10, 10, 2), (10, 10, 10, 10, 0),
-            // Behind the last record stand a marker, and what its transaction took back.
+            // After the last record come a marker and the records of an aborted transaction.
             (7, 10, 7, 10, 0), (5, 10, 7, 10, 5), (7, 10, nil, 10, 0),
-            // The queue holds records, or the end is not reached: all of them count.
+            // The queue has records, or the end is not reached: all offsets count.
             (7, 9, 7, 10, 3), (nil, 8, nil, 10, 2), (nil, nil, nil, 10, nil),
         ] as [(Int64?, Int64?, Int64?, Int64, Int64?)]
     )
-    func `lag counts records, not what a transaction leaves`(
+    func `lag counts records, not the offsets that a transaction leaves behind`(
         unsettled: Int64?,
         next: Int64?,
         delivered: Int64?,
@@ -77,7 +77,7 @@ import Vocabulary
         #expect(partition.lag(unsettled: unsettled.map(Offset.init)) == lag)
     }
 
-    @Test func `records without a partition have no place`() throws {
+    @Test func `records without a partition are not shown`() throws {
         let statistics = try #require(consumer("\"-1\": {\"fetchq_cnt\": 5}"))
         #expect(statistics.partitions.isEmpty)
     }
@@ -91,15 +91,16 @@ import Vocabulary
             (#"{"nodeid": 3, "source": "learned"}"#, []),
         ] as [(String, [Int64])]
     )
-    func `a broker counts by its number, once it has answered`(broker: String, times: [Int64])
-        throws
-    {
+    func `a broker has statistics under its number once it has answered`(
+        broker: String,
+        times: [Int64]
+    ) throws {
         let statistics = try #require(consumer("", brokers: "{\"b\": \(broker)}"))
         #expect(statistics.brokers.map(\.roundTripMicroseconds) == times)
         #expect(statistics.brokers.allSatisfy { $0.node == 3 })
     }
 
-    @Test func `a producer shows its queue`() throws {
+    @Test func `producer statistics contain the queue`() throws {
         let text = "{\"msg_cnt\": 4, \"msg_size\": 500, \"brokers\": {\"b\": \(Self.broker)}}"
         let statistics = try #require(ProducerStatistics(Array(text.utf8)))
         #expect(statistics.queuedRecords == 4)
@@ -108,7 +109,7 @@ import Vocabulary
     }
 
     @Test(arguments: ["", "{}", "[]", "{\"msg_cnt\": \"4\"}"])
-    func `what is not a producer's statistics is ignored`(text: String) {
+    func `text that is not a producer's statistics is ignored`(text: String) {
         #expect(ProducerStatistics(Array(text.utf8)) == nil)
     }
 }

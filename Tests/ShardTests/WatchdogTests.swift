@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 
 @Suite struct WatchdogTests {
-    /// Looks once a second at a shard that does what `reading` says of each second.
+    /// Checks a shard once a second; `reading` is its state in each second.
     private func watch(
         seconds: Int64,
         _ reading: (Int64) -> Watchdog.Reading
@@ -16,14 +16,14 @@ import Vocabulary
 
     private func at(_ second: Int64) -> Instant { Instant(nanoseconds: second * 1_000_000_000) }
 
-    @Test func `a loop that turns and takes records is well`() {
+    @Test func `a loop that turns and takes records is healthy`() {
         let verdicts = watch(seconds: 200) {
             Watchdog.Reading(beat: at($0), progress: UInt64($0), isBehind: true)
         }
         #expect(verdicts.allSatisfy { $0 == .well })
     }
 
-    @Test func `a loop that stops turning is noticed after thirty seconds`() {
+    @Test func `a loop that stops turning is reported after thirty seconds`() {
         let verdicts = watch(seconds: 40) {
             Watchdog.Reading(beat: at(min($0, 5)), progress: 1, isBehind: false)
         }
@@ -31,7 +31,7 @@ import Vocabulary
         #expect(verdicts[35] == .silent(.seconds(30)))
     }
 
-    @Test func `records that wait and are not taken are noticed after ninety seconds`() {
+    @Test func `fetched records that are not taken are reported after ninety seconds`() {
         let verdicts = watch(seconds: 120) {
             Watchdog.Reading(beat: at($0), progress: 1, isBehind: $0 >= 10)
         }
@@ -39,22 +39,22 @@ import Vocabulary
         #expect(verdicts[99] == .stalled(.seconds(90)))
     }
 
-    /// Idle, paused, without partitions, or Kafka is away: then nothing is behind.
-    @Test func `a shard with nothing to take may be idle for ever`() {
+    /// If it is idle, paused or without partitions, or Kafka is unreachable, nothing is behind.
+    @Test func `a shard with nothing to take may be idle forever`() {
         let verdicts = watch(seconds: 1000) {
             Watchdog.Reading(beat: at($0), progress: 1, isBehind: false)
         }
         #expect(verdicts.allSatisfy { $0 == .well })
     }
 
-    @Test func `a process that was stopped as a whole is not taken for stuck`() {
+    @Test func `a process that was suspended does not count as stuck`() {
         var watchdog = Watchdog()
         let reading = Watchdog.Reading(beat: at(0), progress: 1, isBehind: true)
         #expect(watchdog.looked(at: reading, now: at(0)) == .well)
         #expect(watchdog.looked(at: reading, now: at(500)) == .well)
     }
 
-    @Test func `a shard that has ended needs no watching`() {
+    @Test func `a shard that has ended is not watched`() {
         let verdicts = watch(seconds: 100) { _ in
             Watchdog.Reading(beat: at(0), progress: 1, isBehind: true, hasEnded: true)
         }
@@ -75,12 +75,12 @@ import Vocabulary
         ("active", 10, 10, 0, false),
         ("active", 9, 10, 0, true),
         ("active", 10, 10, 3, true),
-        // Nothing is known of it yet.
+        // Its offsets are not known yet.
         ("active", -1001, -1001, 0, false),
         ("offset-query", 9, 10, 0, false),
         ("none", 9, 10, 5, false),
     ])
-    func `behind is what is fetched and not at its end`(
+    func `a partition is behind if it is fetched and has records left`(
         state: String,
         next: Int,
         end: Int,
@@ -92,12 +92,12 @@ import Vocabulary
             "fetchq_cnt": \(queued)}
             """
         #expect(isBehind(partition) == expected)
-        // What waits for its time in a retry topic is no standstill.
+        // A partition of a retry topic is paused until its record is due, so it is not behind.
         #expect(isBehind(partition, isPaused: true) == false)
     }
 
     @Test(arguments: ["", "{}", "[]", "{\"topics\": 1}"])
-    func `what is not statistics is ignored`(text: String) {
+    func `text that is not statistics is ignored`(text: String) {
         #expect(ConsumerStatistics(Array(text.utf8)) == nil)
     }
 }

@@ -3,16 +3,16 @@ import Testing
 import Vocabulary
 
 @Suite struct EventLoopTests {
-    /// With the earliest one it would wait for weeks.
+    /// The earliest deadline would make it wait for weeks.
     @Test(arguments: [SystemClock.now, Instant(nanoseconds: .min)])
-    func `a deadline in the past only looks`(deadline: Instant) throws {
+    func `with a deadline in the past the loop polls without waiting`(deadline: Instant) throws {
         let loop = try EventLoop()
         var count = 0
         try loop.wait(until: deadline) { _, _ in count += 1 }
         #expect(count == 0)
     }
 
-    @Test func `signals count as one until they are drained`() throws {
+    @Test func `several wakeups count as one until they are drained`() throws {
         let loop = try EventLoop()
         let wakeup = try Wakeup()
         try loop.register(wakeup.fileDescriptor, id: 7, interest: .read)
@@ -29,17 +29,17 @@ import Vocabulary
         #expect(told == [7])
     }
 
-    @Test func `what is deregistered is not reported`() throws {
+    @Test func `a deregistered descriptor is not reported`() throws {
         let loop = try EventLoop()
         let wakeup = try Wakeup()
         try loop.register(wakeup.fileDescriptor, id: 7, interest: .read)
         wakeup.signal()
         try loop.deregister(wakeup.fileDescriptor)
-        try loop.wait(until: loop.now) { _, _ in Issue.record("told") }
+        try loop.wait(until: loop.now) { _, _ in Issue.record("reported") }
         #expect(throws: SystemError.self) { try loop.deregister(wakeup.fileDescriptor) }
     }
 
-    @Test func `the clocks go forward`() {
+    @Test func `the clocks advance`() {
         let first = SystemClock.now
         #expect(SystemClock.now >= first)
         // 2020-01-01

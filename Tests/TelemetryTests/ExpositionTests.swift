@@ -31,7 +31,7 @@ import Vocabulary
         text.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    @Test func `every family has one HELP and one TYPE line and every sample follows its own`() {
+    @Test func `each family has one HELP and one TYPE line, followed by its samples`() {
         var family = ""
         var seen: Set<String> = []
         for line in Self.lines(PrometheusText.render(Self.families())).dropLast() {
@@ -50,7 +50,8 @@ import Vocabulary
         #expect(seen.contains("heliograph_build_info"))
     }
 
-    @Test func `counters end in _total, infos in _info, and nothing else does`() {
+    @Test func `all counters and nothing else end in _total, all infos and nothing else in _info`()
+    {
         for family in Self.families() {
             #expect((family.kind == .counter) == family.name.hasSuffix("_total"), "\(family.name)")
             #expect((family.kind == .info) == family.name.hasSuffix("_info"), "\(family.name)")
@@ -63,7 +64,7 @@ import Vocabulary
         #expect(text.contains("\(sample)\n"), "\(sample)")
     }
 
-    @Test func `OpenMetrics names families without their suffix, and samples with it`() {
+    @Test func `OpenMetrics names families without a suffix, and samples with it`() {
         let text = OpenMetricsText.render(Self.families())
         for line in [
             "# TYPE heliograph_tombstones counter", "heliograph_tombstones_total 0",
@@ -88,7 +89,7 @@ import Vocabulary
         )
     }
 
-    @Test func `Prometheus' own format knows no info and no end`() {
+    @Test func `Prometheus' own format has no info type and no end marker`() {
         let text = PrometheusText.render(Self.families())
         #expect(text.contains("# TYPE heliograph_build_info gauge\n"))
         #expect(!text.contains("# EOF") && !text.contains("# UNIT"))
@@ -103,7 +104,7 @@ import Vocabulary
             ("text/plain;version=0.0.4", .prometheus),
             ("application/openmetrics-text", .openMetrics),
             ("Application/OpenMetrics-Text; version=1.0.0; charset=utf-8", .openMetrics),
-            // What Prometheus 2 and 3 send.
+            // The values that Prometheus 2 and 3 send.
             (
                 """
                 application/openmetrics-text;version=1.0.0;q=0.5,\
@@ -116,7 +117,10 @@ import Vocabulary
             ("application/openmetrics-text;q=junk", .openMetrics),
         ] as [(String?, ExpositionFormat)]
     )
-    func `the scraper's Accept chooses the format`(accept: String?, expected: ExpositionFormat) {
+    func `the scraper's Accept header selects the format`(
+        accept: String?,
+        expected: ExpositionFormat
+    ) {
         #expect(ExpositionFormat(accept: accept) == expected)
     }
 }

@@ -14,7 +14,7 @@ import Vocabulary
             (.nanoseconds(1_000_000_001), [0, 0, 1]),
         ] as [(Duration, [UInt64])]
     )
-    func `a bound belongs to its bucket`(duration: Duration, counts: [UInt64]) {
+    func `a value equal to a bound is counted in its bucket`(duration: Duration, counts: [UInt64]) {
         let histogram = Histogram(bounds: [.milliseconds(10), .seconds(1)])
         histogram.record(nanoseconds: duration.nanoseconds)
         #expect(histogram.reading.counts == counts)
@@ -26,13 +26,13 @@ import Vocabulary
             (1001, [0, 0, 1]), (Int64.max, [0, 0, 1]),
         ] as [(Int64, [UInt64])]
     )
-    func `any number of milliseconds has a bucket`(milliseconds: Int64, counts: [UInt64]) {
+    func `every number of milliseconds has a bucket`(milliseconds: Int64, counts: [UInt64]) {
         let histogram = Histogram(bounds: [.milliseconds(10), .seconds(1)])
         histogram.record(milliseconds: milliseconds)
         #expect(histogram.reading.counts == counts)
     }
 
-    @Test func `the total goes up, whatever times events tell`() {
+    @Test func `the total increases even for events with absurd times`() {
         let histogram = Histogram(bounds: [.seconds(1)])
         var last: UInt64 = 0
         for _ in 0..<20_000 {
@@ -42,7 +42,7 @@ import Vocabulary
         }
     }
 
-    @Test func `buckets are rendered cumulative, in seconds, over all shards`() {
+    @Test func `buckets are cumulative, in seconds, and cover all shards`() {
         let lists = MetricLists(credentials: ["example"])
         let shards = [ShardMetrics(lists: lists), ShardMetrics(lists: lists)]
         shards[0].countResponse(status: 200, route: 0, nanoseconds: 4_000_000)
@@ -60,7 +60,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the way of an event is timed by source, class of credential and round`() {
+    @Test func `end-to-end times are recorded by source, credential class and round`() {
         let lists = MetricLists(
             credentials: ["key", "legacy"],
             certificates: [1],
@@ -69,7 +69,7 @@ import Vocabulary
             retryDelays: ["1m"]
         )
         let shard = ShardMetrics(lists: lists)
-        // Each so many times that no two rows look alike.
+        // Each row has a different count, so that rows cannot be confused.
         let rows: [(source: Int, credential: Int?, round: RoundLabel, labels: String)] = [
             (0, 0, .first, #"source="news",credential_class="provider_token",round="first""#),
             (0, 0, .later, #"source="news",credential_class="provider_token",round="later""#),
@@ -104,7 +104,7 @@ import Vocabulary
             ([], [], 2), ([], ["1m"], 4), ([0], [], 2), ([0], ["1m"], 4),
         ] as [(Set<Int>, [String], Int)]
     )
-    func `there are no rows that a configuration cannot fill`(
+    func `rows that a configuration cannot fill are omitted`(
         certificates: Set<Int>,
         delays: [String],
         count: Int
@@ -121,7 +121,7 @@ import Vocabulary
         #expect(lines.count { $0.hasPrefix(name) } == count)
     }
 
-    @Test func `accounting is read as one state while it is written`() async {
+    @Test func `accounting is read consistently while it is written`() async {
         let cell = AccountingCell()
         let writer = Writer()
         await withTaskGroup(of: Void.self) { group in

@@ -20,7 +20,7 @@ import Vocabulary
         return PrometheusText.render(metrics.families).split(separator: "\n").map(String.init)
     }
 
-    @Test func `shards are summed`() {
+    @Test func `metrics are summed over shards`() {
         let lines = metrics { first, second in
             first.count(.accepted, reason: nil, credential: 1)
             second.count(.accepted, reason: nil, credential: 1)
@@ -66,7 +66,7 @@ import Vocabulary
     }
 
     @Test(arguments: BrokenStreamLabel.allCases)
-    func `a stream without an answer is counted under its cause`(cause: BrokenStreamLabel) {
+    func `a stream without an answer is counted by its cause`(cause: BrokenStreamLabel) {
         let lines = metrics { shard, _ in shard.brokenStreams[cause].add() }
         let counted = lines.filter {
             $0.hasPrefix("heliograph_apns_broken_streams_total{") && $0.hasSuffix(" 1")
@@ -103,7 +103,7 @@ import Vocabulary
         #expect(lines.contains("heliograph_events_deferred_total 1"))
     }
 
-    @Test func `an answer other than 200 shows its reason, or that it gave none`() {
+    @Test func `an answer other than 200 is counted by its reason, or as one without`() {
         let lines = metrics { shard, _ in
             shard.countResponse(status: 200, route: 3, nanoseconds: 0)
             shard.countResponse(status: 503, route: 3, nanoseconds: 0)
@@ -129,7 +129,7 @@ import Vocabulary
         (200, "200"), (500, "500"), (502, "502"), (503, "503"), (504, "504"), (501, "other"),
         (505, "other"),
     ])
-    func `an answer is counted under its status`(status: Int, label: String) {
+    func `an answer is counted by its status`(status: Int, label: String) {
         let lines = metrics { shard, _ in
             shard.countResponse(status: status, route: 3, nanoseconds: 0)
         }
@@ -142,7 +142,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a route shows its connections, streams and breaker`() {
+    @Test func `a route has samples for its connections, streams and breaker`() {
         let lines = metrics { first, second in
             first.routes[0].setConnections { $0 == .ready ? 2 : 0 }
             second.routes[0].setConnections { $0 == .proving ? 1 : 0 }
@@ -169,7 +169,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a credential shows what it has`() {
+    @Test func `a credential has samples only for properties that it has`() {
         let reloads = CounterTable<CallResult>()
         reloads[.failed].add()
         let credentials = CredentialMetrics(reloads: reloads) {
@@ -195,7 +195,7 @@ import Vocabulary
         )
     }
 
-    @Test func `certificates towards others than APNs have their time`() {
+    @Test func `certificates for other peers than APNs have an expiry time`() {
         let files = FileMetrics { [(.admin, 7), (.kafka, 8)] }
         let metrics = Metrics(version: "1.2.3", shards: [], files: files)
         let lines = PrometheusText.render(metrics.families).split(separator: "\n")
@@ -206,7 +206,7 @@ import Vocabulary
         )
     }
 
-    @Test func `changed files for others than APNs are counted by whom they are for`() {
+    @Test func `reloads of files for other peers than APNs are counted by their use`() {
         let admin = CounterTable<CallResult>()
         let kafka = CounterTable<CallResult>()
         admin[.failed].add(2)
@@ -225,7 +225,7 @@ import Vocabulary
         )
     }
 
-    @Test func `files that cannot be used are told as long as that is so`() {
+    @Test func `unusable files are counted by their use`() {
         let files = FileMetrics(unusable: { [(.admin, 0), (.credentials, 2)] })
         let lines = PrometheusText.render(
             Metrics(version: "1.2.3", shards: [], files: files).families
@@ -234,7 +234,7 @@ import Vocabulary
         #expect(lines.contains("\nheliograph_unusable_files{use=\"credentials\"} 2\n"))
     }
 
-    @Test func `a reason in both lists is distinguished by its decider`() {
+    @Test func `the label of a reason in both lists includes its decider`() {
         let lines = metrics { shard, _ in
             shard.count(.rejected, reason: .apns(.payloadTooLarge), credential: 0)
             shard.count(.invalid, reason: .local(.payloadTooLarge), credential: nil)
@@ -268,7 +268,7 @@ import Vocabulary
         }
     }
 
-    @Test func `every label knows its place in its list`() {
+    @Test func `each label's position is its index in its list`() {
         func expectPlaces<Label: MetricLabel>(_ type: Label.Type) {
             #expect(Label.allCases.map(\.position) == Array(Label.allCases.indices), "\(type)")
         }
@@ -281,7 +281,7 @@ import Vocabulary
         expectPlaces(OutcomeKind.self)
     }
 
-    @Test func `no sample stands twice`() {
+    @Test func `no sample appears twice`() {
         var seen: Set<Substring> = []
         for line in metrics({ _, _ in }) where !line.hasPrefix("#") {
             let series = line.prefix { $0 != " " }
@@ -289,7 +289,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the samples are the same before and after anything is counted`() {
+    @Test func `the set of samples is the same before and after anything is counted`() {
         func names(_ lines: [String]) -> Set<String> {
             Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
         }
@@ -319,7 +319,7 @@ import Vocabulary
         (Accounting(consumed: 10, terminal: 6, inFlight: 2, deferred: 1), "1"),
         (Accounting(consumed: 10, terminal: 7, inFlight: 3, deferred: 1), "-1"),
     ])
-    func `an event that is nowhere shows`(accounting: Accounting, shown: String) {
+    func `an unaccounted event is reported`(accounting: Accounting, shown: String) {
         let lines = metrics { _, second in second.accounting.set(accounting) }
         #expect(lines.contains("heliograph_events_unaccounted \(shown)"))
     }

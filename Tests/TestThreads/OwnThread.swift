@@ -1,9 +1,9 @@
 import Foundation
 package import Testing
 
-/// Runs each test of a suite, and each case of it, on a thread of its own.
+/// Runs each test of a suite, and each of its cases, on its own thread.
 ///
-/// For tests that block: on Swift's few threads they would hold up each other and all the rest.
+/// For tests that block: on Swift's few threads they would delay each other and all other tests.
 package struct OwnThread: TestTrait, SuiteTrait, TestScoping {
     package let isRecursive = true
 
@@ -20,7 +20,7 @@ extension Trait where Self == OwnThread {
     package static var ownThread: Self { Self() }
 }
 
-/// Starts a thread for whatever a task does up to its next `await`.
+/// Starts a thread for each part of a task up to its next `await`.
 private final class ThreadStarter: TaskExecutor {
     static let shared = ThreadStarter()
 

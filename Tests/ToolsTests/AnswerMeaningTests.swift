@@ -3,7 +3,7 @@ import Testing
 import Tools
 import Vocabulary
 
-/// What the commands say of an answer is what the service decides by it.
+/// The commands' explanation of an answer matches the service's decision.
 @Suite struct AnswerMeaningTests {
     private static let statuses = [
         0, 100, 103, 199, 200, 201, 202, 204, 206, 299, 300, 301, 304, 400, 401, 403, 404, 405, 408,
@@ -13,7 +13,7 @@ import Vocabulary
         [nil, .unknownAPNs("BadMood"), .unknownAPNs("badDeviceToken")]
         + APNsReason.allCases.map(Reason.apns)
 
-    /// The values behind `name` in the text.
+    /// The values after `name` in the text.
     private func values(_ name: String, in text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             let words = line.drop { $0 == " " }
@@ -23,7 +23,7 @@ import Vocabulary
     }
 
     @Test(arguments: RequestKind.allCases)
-    func `every status and reason means what the verdict is`(kind: RequestKind) {
+    func `the explanation of each status and reason matches the verdict`(kind: RequestKind) {
         for status in Self.statuses {
             for reason in Self.reasons {
                 let verdict = Verdict.classify(status: status, reason: reason, kind: kind)
@@ -41,7 +41,7 @@ import Vocabulary
                     ? verdict.disposition.meaning : verdict.disposition.broadcastMeaning
                 #expect(values("Heliograph", in: meaning.text) == [action], comment)
                 #expect(meaning.text.hasPrefix("\(meaning.heading)\n"), comment)
-                // A reason is in the heading without a remark only if it decides.
+                // The heading contains a reason without a remark only if the reason decides.
                 let row = ReasonTable.row(status: status, reason: reason, kind: kind)
                 let decides = row.reason.map(Reason.apns) == reason && reason != nil
                 #expect(meaning.heading.contains(" (APNs, status ") == decides, comment)
@@ -79,7 +79,11 @@ import Vocabulary
             ),
         ] as [(Int, String?, String)]
     )
-    func `the heading says what decides`(status: Int, reason: String?, heading: String) {
+    func `the heading shows whether status or reason decides`(
+        status: Int,
+        reason: String?,
+        heading: String
+    ) {
         let meaning = AnswerMeaning(
             status: status,
             reason: reason.map(Reason.init(apnsText:)),

@@ -3,7 +3,7 @@ import Tools
 import Vocabulary
 
 @Suite struct CommandTimeTests {
-    /// It is 08:00 on 2026-01-31 in UTC.
+    /// The current time: 2026-01-31 08:00 UTC.
     private static let now = Timestamp(milliseconds: 1_769_846_400_000)
 
     @Test(arguments: [
@@ -12,7 +12,7 @@ import Vocabulary
         ("0s", 1_769_846_400_000), ("15m", 1_769_845_500_000), ("24h", 1_769_760_000_000),
         ("900000h", 0),
     ])
-    func `a time, or a duration before now`(text: String, milliseconds: Int64) {
+    func `a time is absolute, or a duration before now`(text: String, milliseconds: Int64) {
         #expect(Timestamp(commandLine: text, now: Self.now)?.milliseconds == milliseconds)
     }
 

@@ -4,7 +4,7 @@ import Vocabulary
 
 @Suite struct DeadLetterPositionsTests {
     @Test(arguments: ["0@120", "0@120,1@98", "7@0,12@9223372036854775807"])
-    func `what is printed can be given`(text: String) {
+    func `printed positions can be parsed again`(text: String) {
         #expect(DeadLetterPositions(text)?.description == text)
     }
 
@@ -13,7 +13,7 @@ import Vocabulary
         #expect(DeadLetterPositions(text) == nil)
     }
 
-    @Test func `a partition that is not named begins at its beginning`() {
+    @Test func `an unnamed partition starts at its beginning`() {
         #expect(DeadLetterPositions("1@5")?[0] == Offset(0))
     }
 }

@@ -3,7 +3,8 @@ import Tools
 import Vocabulary
 
 @Suite struct ReasonExplanationTests {
-    @Test func `a broadcast has its own line next to a notification`() throws {
+    @Test func `a reason's explanation has separate lines for broadcasts and notifications`() throws
+    {
         let shared = try #require(ReasonExplanation.text(for: "ServiceUnavailable"))
         #expect(shared.contains("Heliograph:   Retries after a delay"))
         #expect(shared.contains("Broadcasts:   A broadcast is retried"))
@@ -16,7 +17,7 @@ import Vocabulary
     }
 
     @Test(arguments: LocalReason.allCases)
-    func `a reason of Heliograph keeps the token`(reason: LocalReason) throws {
+    func `Heliograph's own reasons keep the token`(reason: LocalReason) throws {
         let text = try #require(ReasonExplanation.text(for: reason.rawValue))
         #expect(text.hasSuffix("\n  Token action: keep"))
     }

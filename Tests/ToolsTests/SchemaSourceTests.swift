@@ -11,7 +11,7 @@ import Tools
             ("./a:b=c", nil, "./a:b=c"), ("1x:=c", nil, "1x:=c"), ("x:=", "x:", ""),
         ] as [(String, String?, String)]
     )
-    func `a folder may have a base URI before it`(
+    func `a folder argument may start with a base URI`(
         argument: String,
         baseURI: String?,
         path: String
@@ -21,7 +21,7 @@ import Tools
         #expect(directory.path == path)
     }
 
-    /// A folder with those files, which is gone after the body.
+    /// Calls the body with a folder that contains these files, and then removes it.
     private func withFiles(_ files: [String: String], _ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "heliograph-\(UUID().uuidString)")
@@ -59,7 +59,7 @@ import Tools
         }
     }
 
-    @Test func `a reference leads from file to file`() throws {
+    @Test func `a reference is resolved across files`() throws {
         let main = #"{"$ref":"a%20b/%C3%BC.json"}"#
         try withFiles(["main.json": main, "a b/ü.json": #"{"type":"string"}"#]) { folder in
             let checker = try source(folder, "main.json").checker()
@@ -68,7 +68,7 @@ import Tools
         }
     }
 
-    @Test func `a base URI stands for the folder`() throws {
+    @Test func `a base URI replaces the folder in references`() throws {
         let main = #"{"$ref":"https://example.com/s/part.json"}"#
         try withFiles(["main.json": main, "part.json": #"{"type":"string"}"#]) { folder in
             let checker = try source(folder, "main.json", base: "https://example.com/s/").checker()
@@ -83,7 +83,7 @@ import Tools
         ("main.json", "{", "main.json"), ("main.json", #"{"type":"text"}"#, "/type"),
         ("main.json", ##"{"$ref":"#/$defs/a"}"##, "/$ref"), ("other.json", "true", "main.json"),
     ])
-    func `what cannot be used is named with its place`(
+    func `an unusable schema is reported with its place`(
         name: String,
         text: String,
         word: String
@@ -96,7 +96,7 @@ import Tools
         }
     }
 
-    @Test func `hidden files are passed over`() throws {
+    @Test func `hidden files are skipped`() throws {
         let files = ["main.json": "true", "..data/main.json": "{", ".x.json": "{", "x.txt": "{"]
         try withFiles(files) { folder in
             let checker = try source(folder, "main.json").checker()

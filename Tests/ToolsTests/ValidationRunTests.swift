@@ -3,7 +3,7 @@ import Testing
 import Tools
 import Vocabulary
 
-/// Says of a document what its first byte asks for.
+/// Returns the verdict that a document's first byte selects.
 private final class ScriptedChecker: DocumentChecker {
     let maxByteCount = 8
 
@@ -23,7 +23,7 @@ private final class ScriptedChecker: DocumentChecker {
 }
 
 @Suite struct ValidationRunTests {
-    /// The results of an input that arrives in blocks of that many bytes.
+    /// Returns the results of an input that arrives in blocks of this size.
     private func results(
         _ input: String,
         blockByteCount: Int = 3
@@ -54,7 +54,7 @@ private final class ScriptedChecker: DocumentChecker {
     }
 
     @Test(arguments: [1, 2, 3, 5, 100])
-    func `every line that is not blank has a result with its number`(blockByteCount: Int) {
+    func `each line that is not blank has a result with its number`(blockByteCount: Int) {
         let input = "good\n\n \t\r\nbad\r\nwarned\nunread\ntoo long for it\ngood"
         let (lines, summary) = results(input, blockByteCount: blockByteCount)
         #expect(lines == Self.expected.split(separator: "\n"))
@@ -65,13 +65,13 @@ private final class ScriptedChecker: DocumentChecker {
     }
 
     @Test(arguments: [("12345678", "good"), ("123456789", "long")])
-    func `a line is read up to the limit`(line: String, kind: String) {
+    func `a line may be as long as the limit, but no longer`(line: String, kind: String) {
         let (lines, _) = results(line + "\n")
         #expect(lines.count == 1)
         #expect(lines.first?.contains("the limit is") == (kind == "long"))
     }
 
-    @Test func `a result is written as soon as its line has ended`() {
+    @Test func `a result is written as soon as its line ends`() {
         var run = ValidationRun(checker: ScriptedChecker())
         var output: [UInt8] = []
         run.feed(Array("good".utf8)[...]) { output += $0 }
@@ -80,9 +80,9 @@ private final class ScriptedChecker: DocumentChecker {
         #expect(output.last == UInt8(ascii: "\n"))
     }
 
-    /// What is kept or copied for a line is bounded, so the work does not grow with their square.
+    /// The bytes kept or copied per line are limited, so work is not quadratic in the line count.
     @Test(arguments: ["g\n", "b\n"])
-    func `results leave in small pieces however many lines a block has`(line: String) {
+    func `results are written in small pieces regardless of a block's line count`(line: String) {
         var run = ValidationRun(checker: ScriptedChecker())
         var pieces: [Int] = []
         run.feed(Array(String(repeating: line, count: 32768).utf8)[...]) { pieces.append($0.count) }
@@ -91,7 +91,7 @@ private final class ScriptedChecker: DocumentChecker {
         #expect(pieces.allSatisfy { $0 <= ValidationRun.pieceByteCount + longestResult })
     }
 
-    @Test func `a reader that has left is noticed after one piece`() {
+    @Test func `the run stops at the first piece that the reader does not take`() {
         struct Left: Error {}
         var run = ValidationRun(checker: ScriptedChecker())
         #expect(throws: Left.self) {
@@ -105,7 +105,7 @@ private final class ScriptedChecker: DocumentChecker {
         (nil as Int?, "2 lines checked, 1 invalid"), (0, "2 lines checked, 1 invalid"),
         (12, "2 lines checked, 1 invalid, 25 %"), (2, "2 lines checked, 1 invalid, 100 %"),
     ])
-    func `the progress says how far it is, where the end is known`(size: Int?, text: String) {
+    func `the progress includes a percentage if the size is known`(size: Int?, text: String) {
         #expect(results("g\nb").summary.progress(bytesRead: 3, of: size) == text)
     }
 
@@ -114,11 +114,11 @@ private final class ScriptedChecker: DocumentChecker {
         ("\n\n", "the input has no documents; nothing was checked"),
         ("g", "0 of 1 line invalid"), ("g\nb\nw", "1 of 3 lines invalid, 1 with warnings"),
     ])
-    func `the summary counts`(input: String, text: String) {
+    func `the summary counts invalid lines and lines with warnings`(input: String, text: String) {
         #expect(results(input).summary.text == text)
     }
 
-    @Test func `the summary says what a document of several lines needs`() {
+    @Test func `the summary explains how to check a document of several lines`() {
         let text = results("g\nu\nu").summary.text
         #expect(text.hasPrefix("line 2 is not a whole JSON document"))
         #expect(text.hasSuffix("\n2 of 3 lines invalid"))
@@ -135,7 +135,7 @@ private final class ScriptedChecker: DocumentChecker {
         EventChecker(payload: payload).check(Array(text.utf8))
     }
 
-    @Test func `an event is checked as the service checks it`() {
+    @Test func `an event is checked like in the service`() {
         let good = check(event + #""payload":{"aps":{"alert":"hi"}}}"#)
         #expect(good == CheckedDocument(verdict: .valid, violations: []))
         let bad = check(event + #""payload":{},"priority":7}"#)
@@ -150,7 +150,7 @@ private final class ScriptedChecker: DocumentChecker {
         (.strict, .invalid, 1),
         (.off, .valid, 0),
     ])
-    func `the payload is held to what is asked for`(
+    func `the payload is checked as strictly as requested`(
         payload: Configuration.PayloadChecks,
         verdict: CheckedDocument.Verdict,
         count: Int
@@ -165,7 +165,7 @@ private final class ScriptedChecker: DocumentChecker {
         {"aps":{"event":"end","timestamp":1790000000,"content-state":{}}}}
         """#
 
-    @Test func `a broadcast is checked as a source of broadcasts checks it`() {
+    @Test func `a broadcast is checked like in a broadcast source`() {
         func check(_ text: String) -> CheckedDocument {
             EventChecker(.broadcast, payload: .warn).check(Array(text.utf8))
         }

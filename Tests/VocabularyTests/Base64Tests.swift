@@ -2,12 +2,12 @@ import Testing
 import Vocabulary
 
 @Suite struct Base64Tests {
-    /// RFC 4648, 10; and the two characters in which the alphabets differ.
+    /// From RFC 4648, section 10, and the two characters in which the alphabets differ.
     @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
         ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"), ("~~?", "fn4/"), ("~~>", "fn4+"),
     ])
-    func `text goes there and back`(plain: String, standard: String) {
+    func `encoded text decodes to itself`(plain: String, standard: String) {
         let url = standard.replacing("+", with: "-").replacing("/", with: "_")
             .replacing("=", with: "")
         for (alphabet, coded) in [(Base64.standard, standard), (.url, url)] {
@@ -19,7 +19,7 @@ import Vocabulary
     }
 
     @Test(arguments: [Base64.standard, .url])
-    func `every byte survives, at every place in a group`(alphabet: Base64) {
+    func `each byte is decoded correctly at each position in a group`(alphabet: Base64) {
         for count in 253...256 {
             let bytes = (0..<count).map { UInt8($0) }
             var text: [UInt8] = []
@@ -32,16 +32,16 @@ import Vocabulary
         "Z", "Zg", "Zg=", "Zg===", "Zh==", "Zm9", "Zm9=", "Zm8==", "Zm9v=", "Zm9v====", "Z===",
         "=", "====", "Zg==Zg==", "Zm9-", "Zm9_", "Zm 9", "Zm9v\n", "é===",
     ])
-    func `what no encoder makes is refused`(text: String) {
+    func `text that no encoder produces is refused`(text: String) {
         #expect(Base64.standard.decode(text.utf8) == nil)
     }
 
     @Test(arguments: ["Z", "Zg==", "Zm8=", "=", "Zm9v+", "Zm9/", "Zm 9", "Zm9v\n", "Zh"])
-    func `what no encoder makes for URLs is refused`(text: String) {
+    func `text that no URL-safe encoder produces is refused`(text: String) {
         #expect(Base64.url.decode(text.utf8) == nil)
     }
 
-    @Test func `a digit is of its alphabet`() {
+    @Test func `each alphabet accepts only its own digits`() {
         let bytes = (0...UInt8.max).filter { Base64.standard.isDigit($0) }
         #expect(
             String(decoding: bytes, as: UTF8.self)

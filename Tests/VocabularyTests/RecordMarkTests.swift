@@ -16,14 +16,14 @@ import Vocabulary
         ).fingerprint
     }
 
-    /// Commit metadata holds it, which other versions read.
-    @Test func `a fingerprint is the same in every version`() {
+    /// Commit metadata contains it, and other versions read that.
+    @Test func `a record's fingerprint is the same in every version`() {
         #expect(Self.fingerprint() == 2_434_105_427)
         #expect(Self.fingerprint(at: nil, key: nil, value: nil) == 261_131_589)
         #expect(Self.fingerprint(value: "short") == 1_159_223_166)
     }
 
-    @Test func `another record has another fingerprint`() {
+    @Test func `different records have different fingerprints`() {
         let all = [
             Self.fingerprint(), Self.fingerprint(at: 1_760_000_000_001),
             Self.fingerprint(at: nil), Self.fingerprint(key: nil), Self.fingerprint(key: ""),
@@ -33,7 +33,7 @@ import Vocabulary
             Self.fingerprint(
                 value: "B value that is longer than the samples are, all four of them"
             ),
-            // The key takes up a byte more of what they share.
+            // The same bytes, but the key is one byte longer.
             Self.fingerprint(key: "ykey", value: "a value that is longer than the samples"),
             Self.fingerprint(key: "key", value: "a value that is longer than the samplesy"),
         ]

@@ -6,7 +6,7 @@ import Testing
         hg_sha1_fastest_way() == hg_sha1_portable
         ? [hg_sha1_portable] : [hg_sha1_portable, hg_sha1_fastest_way()]
 
-    /// In pieces of that many bytes.
+    /// Hashes in pieces of this size.
     private func digest(
         _ bytes: [UInt8],
         _ way: hg_sha1_way,
@@ -51,7 +51,7 @@ import Testing
         ),
     ]
 
-    @Test func `every way gives the digests that the standard does`() {
+    @Test func `all implementations match the standard's digests`() {
         for way in Self.ways {
             for (message, expected) in Self.vectors {
                 #expect(digest(Array(message.utf8), way) == expected)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `all ways agree at every length over three blocks`() {
+    @Test func `all implementations agree at every length up to three blocks`() {
         var byte: UInt8 = 1
         var message: [UInt8] = []
         for _ in 0...192 {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `only the letters of ASCII are put into lower case`() {
+    @Test func `only ASCII letters are lowercased`() {
         let bytes = Array(UInt8.min...UInt8.max)
         let expected = bytes.map { (0x41...0x5A).contains($0) ? $0 + 32 : $0 }
         for way in Self.ways {

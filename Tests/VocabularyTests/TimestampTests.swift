@@ -2,7 +2,7 @@ import Testing
 import Vocabulary
 
 @Suite struct TimestampTests {
-    /// From when the event began to its end, and what is said of it.
+    /// The event's start and end, and the reported latency.
     @Test(
         arguments: [
             (1_000, 1_000, 0), (1_000, 1_001, 1), (1_001, 1_000, 0),
@@ -12,7 +12,7 @@ import Vocabulary
             (1, .max, 2_592_000_000), (1, .min, 0),
         ] as [(Int64, Int64, Int64)]
     )
-    func `a latency is never negative, and 30 days at most`(
+    func `a latency is between zero and 30 days`(
         start: Int64,
         end: Int64,
         latency: Int64

@@ -21,7 +21,7 @@ import Vocabulary
     }
 
     @Test func `event IDs are equal when their bytes are`() {
-        // Around what is kept without memory of its own; the last two look the same.
+        // Around the length that is stored inline; the last two look the same.
         let texts =
             [0, 1, 39, 40, 41, 128].flatMap { count in
                 ["a", "é"].map { String(repeating: "-", count: count) + $0 }
@@ -39,16 +39,16 @@ import Vocabulary
         "123e4567ae89b-12d3-a456-426614174000", "g23e4567-e89b-12d3-a456-426614174000",
         "123e4567-e89b-12d3-a456-42661417400é",
     ])
-    func `what is not a canonical UUID is not an APNs ID`(text: String) {
+    func `only a canonical UUID is an APNs ID`(text: String) {
         #expect(APNsID(text) == nil)
     }
 
-    @Test func `an APNs ID is read in both cases and written in lower case`() {
+    @Test func `an APNs ID is read in either case and written in lower case`() {
         let id = APNsID("123E4567-E89B-12D3-A456-426614174000")
         #expect(id?.description == "123e4567-e89b-12d3-a456-426614174000")
     }
 
-    /// What Swift counts as one character may have as many bytes as a body.
+    /// One Swift character can have as many bytes as a whole body.
     @Test(arguments: [
         (String(repeating: "a", count: 64), 64), (String(repeating: "a", count: 65), 64),
         ("a" + String(repeating: "\u{301}", count: 2_000), 63),
@@ -56,7 +56,7 @@ import Vocabulary
         (String(repeating: "👨‍👩‍👧‍👦", count: 64), 64), (String(repeating: "😀", count: 17), 64),
         (String(repeating: "é", count: 33), 64), ("", 0),
     ])
-    func `an unknown reason has 64 bytes at most, and no part of a character`(
+    func `an unknown reason is cut to 64 bytes without splitting a character`(
         text: String,
         byteCount: Int
     ) {
@@ -72,7 +72,7 @@ import Vocabulary
         (String(repeating: "aB", count: 32), true), (String(repeating: "aB", count: 33), true),
         (String(repeating: "a", count: 67), false), (String(repeating: "0", count: 100_000), true),
     ])
-    func `a device token is an even number of hexadecimal digits`(text: String, isToken: Bool) {
+    func `a device token has an even number of hexadecimal digits`(text: String, isToken: Bool) {
         #expect((DeviceToken(text)?.hexadecimal == text) == isToken)
     }
 
@@ -91,7 +91,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a record's key and value are null, empty, or bytes`() {
+    @Test func `a record's key and value can be null, empty or bytes`() {
         let choices: [[UInt8]?] = [nil, [], [1], [2, 3]]
         var records: Set<Record> = []
         for key in choices {
@@ -121,7 +121,7 @@ import Vocabulary
         #expect((CollapseID(String(repeating: "a", count: count)) != nil) == isValid)
     }
 
-    @Test func `a header block keeps fields in order and finds the first of a name`() {
+    @Test func `a header block keeps the order of fields and finds the first one by name`() {
         var block = HeaderBlock()
         block.append("a", "1")
         block.append("b", "2", indexing: .neverIndexed)

@@ -4,7 +4,7 @@ func document(_ text: String) throws(YAMLError) -> YAMLDocument {
     try YAMLDocument(Array(text.utf8))
 }
 
-/// Why a text is no document: `line:column: message`; nil when it is one.
+/// Why a text is not a document: `line:column: message`; nil if it is one.
 func failure(_ text: String) -> String? { failure(Array(text.utf8)) }
 
 func failure(_ bytes: [UInt8]) -> String? {
@@ -24,7 +24,7 @@ func problems(_ text: String) throws(YAMLError) -> [String] {
 }
 
 extension YAMLNode {
-    /// Flow style with a place before each node: `1:1{1:1 a: 1:4 'b'}`.
+    /// The tree in flow style with a place before each node: `1:1{1:1 a: 1:4 'b'}`.
     var shown: String {
         let shown =
             switch content {

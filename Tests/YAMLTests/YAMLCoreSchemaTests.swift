@@ -1,7 +1,7 @@
 import Testing
 import YAML
 
-/// YAML 1.2.2, 10.3.2.
+/// The core schema: YAML 1.2.2, section 10.3.2.
 @Suite struct YAMLCoreSchemaTests {
     @Test(
         arguments: [
@@ -66,7 +66,7 @@ import YAML
             ("0x-1", nil), ("0o+1", nil), ("1_0", nil), ("ten", nil), ("１", nil),
         ] as [(String, Int?)]
     )
-    func `an integer is read in each base, as far as it fits`(text: String, value: Int?) {
+    func `an integer is read in each base if it fits`(text: String, value: Int?) {
         #expect(YAMLCoreSchema.integer(text) == value)
     }
 
@@ -94,11 +94,11 @@ import YAML
             ("word", .string, false),
         ] as [(String, YAMLKind, Bool)]
     )
-    func `a tag decides before the text does`(text: String, kind: YAMLKind, isText: Bool) throws {
+    func `a tag takes precedence over the text`(text: String, kind: YAMLKind, isText: Bool) throws {
         let read = try document(text)
         #expect(read.problems.isEmpty)
         guard case .scalar(let scalar) = read.root?.content else {
-            Issue.record("no scalar")
+            Issue.record("not a scalar")
             return
         }
         #expect(scalar.kind == kind)

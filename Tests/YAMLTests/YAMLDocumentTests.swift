@@ -26,7 +26,7 @@ import YAML
             ("é: 🙂x\n\"日本\": y", "1:1{1:1 é: 1:4 🙂x, 2:1 日本: 2:7 y}"),
             ("a: 1\r\nb: 2\r\n", "1:1{1:1 a: 1:4 1, 2:1 b: 2:4 2}"),
             ("a: 1\rb: 2\r", "1:1{1:1 a: 1:4 1, 2:1 b: 2:4 2}"),
-            // Lines of YAML 1.1 alone.
+            // Characters that are line breaks only in YAML 1.1.
             ("a: 'b\u{2028}c'\nd: e", "1:1{1:1 a: 1:4 'b\u{2028}c', 2:1 d: 2:4 e}"),
             ("a: 1\u{85}b: 2", "1:1{1:1 a: 1:4 1, 1:6 b: 1:9 2}"),
             ("\u{FEFF}a: 1", "1:1{1:1 a: 1:4 1}"),
@@ -43,14 +43,14 @@ import YAML
     }
 
     @Test(arguments: ["", " ", "\n\n", "# only\n  # comments", "\u{FEFF}", "\u{FEFF}# mark\n"])
-    func `a text of comments has no root`(text: String) throws {
+    func `a text with only comments has no root`(text: String) throws {
         #expect(try document(text).root == nil)
     }
 
     @Test(arguments: ["---", "---\n", "---\n...\n", "--- # comment", "~", "null"])
     func `an empty document is null`(text: String) throws {
         guard case .scalar(let scalar) = try document(text).root?.content else {
-            Issue.record("no scalar")
+            Issue.record("not a scalar")
             return
         }
         #expect(scalar.kind == .null)
@@ -61,13 +61,13 @@ import YAML
             ("a: &x 1\nb: *x", "1:1{1:1 a: 1:4 1, 2:1 b: 1:4 1}"),
             ("- &x [1]\n- *x\n- *x", "1:1[1:3[1:7 1], 1:3[1:7 1], 1:3[1:7 1]]"),
             ("- &x k\n- *x : v", "1:1[1:3 k, 2:3{1:3 k: 2:8 v}]"),
-            // The last anchor before it counts.
+            // The last anchor before the alias counts.
             ("[&x 1, *x, &x 2, *x]", "1:1[1:2 1, 1:2 1, 1:12 2, 1:12 2]"),
             ("- &x [&x 1, *x]\n- *x", "1:1[1:3[1:7 1, 1:7 1], 1:7 1]"),
             ("- &x\n- *x", "1:1[1:3 , 1:3 ]"),
         ] as [(String, String)]
     )
-    func `an alias is what its anchor names`(text: String, tree: String) throws {
+    func `an alias is replaced by the node of its anchor`(text: String, tree: String) throws {
         #expect(try document(text).root?.shown == tree)
     }
 
@@ -97,7 +97,7 @@ import YAML
             ("a: 1\nA: 2\n\" a\": 3", []),
         ] as [(String, [String])]
     )
-    func `a duplicate key is a problem, and stays in the tree`(
+    func `a duplicate key is reported and stays in the tree`(
         text: String,
         expected: [String]
     ) throws {
@@ -120,7 +120,7 @@ import YAML
             ),
         ] as [(String, String)]
     )
-    func `what the tree does not have is a problem with its place`(
+    func `unsupported YAML is reported with its place`(
         text: String,
         expected: String
     ) throws {
@@ -143,7 +143,7 @@ import YAML
             ("!!seq {}", "1:1: "),
         ] as [(String, String)]
     )
-    func `a tag that does not fit is a problem with its place, and is not shown`(
+    func `a tag that does not fit is reported with its place, but not quoted`(
         text: String,
         place: String
     ) throws {
@@ -153,7 +153,7 @@ import YAML
     }
 
     @Test(arguments: ["!!seq [a]", "! [a]", "!!map {a: b}", "! {a: b}", "\"<<\": 1", "- <<"])
-    func `a tag that fits, and a text like a merge key, are none`(text: String) throws {
+    func `a matching tag and a text like a merge key are not problems`(text: String) throws {
         #expect(try problems(text) == [])
     }
 }

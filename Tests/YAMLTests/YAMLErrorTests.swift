@@ -4,7 +4,7 @@ import YAML
 @Suite struct YAMLErrorTests {
     @Test(
         arguments: [
-            // Brackets and quotes that do not end.
+            // Unclosed brackets and quotes.
             (
                 "kafka: {",
                 "2:1: while parsing a flow node, found the end of the text; expected a value, '}' or"
@@ -120,14 +120,14 @@ import YAML
             ("---\n---\na: 1", "2:1: expected one document, found another"),
             ("a: 1\n...\n# comment\n---\nb: 1", "4:1: expected one document, found another"),
             ("{a: 1} b", "1:8: found more text; expected the end of the document"),
-            // Characters that YAML does not have (5.1).
+            // Characters that YAML does not allow (5.1).
             ("a: b\u{0}c", "1:5: the character U+0000 is not allowed"),
             ("a: \u{1B}[0m", "1:4: the character U+001B is not allowed"),
             ("a: 1\r\n\u{FEFF}é🙂: \u{7F}", "2:6: the character U+007F is not allowed"),
             ("a: 1\n\nb: \u{FFFE}", "3:4: the character U+FFFE is not allowed"),
         ] as [(String, String)]
     )
-    func `what is not YAML says why and where`(text: String, expected: String) {
+    func `the error for invalid YAML says why and where`(text: String, expected: String) {
         let place = expected.prefix { $0 != " " }
         let sentence = expected.dropFirst(place.count + 1)
         #expect(failure(text) == "\(place) is not YAML: \(sentence)")
@@ -138,19 +138,19 @@ import YAML
             ([0x61, 0xFF], "1:2: is not UTF-8: found byte 0xFF"),
             ([0x61, 0x3A, 0x0A, 0x20, 0xE9, 0x0A], "2:2: is not UTF-8: found byte 0xE9"),
             ([0x0D, 0x0A, 0x0D, 0xC3, 0xA9, 0x80], "3:2: is not UTF-8: found byte 0x80"),
-            // Cut short, overlong, a surrogate, past U+10FFFF.
+            // Truncated, overlong, a surrogate, past U+10FFFF.
             ([0x61, 0xF0, 0x9F, 0x99], "1:2: is not UTF-8: found byte 0xF0"),
             ([0xC0, 0x80], "1:1: is not UTF-8: found byte 0xC0"),
             ([0xED, 0xA0, 0x80], "1:1: is not UTF-8: found byte 0xED"),
             ([0xF4, 0x90, 0x80, 0x80], "1:1: is not UTF-8: found byte 0xF4"),
-            // After a byte order mark, which is no column.
+            // After a byte order mark, which does not count as a column.
             ([0xEF, 0xBB, 0xBF, 0x61, 0xFF], "1:2: is not UTF-8: found byte 0xFF"),
             ([0xFF, 0xFE, 0x61, 0x00], "1:1: is UTF-16; expected UTF-8"),
             ([0xFE, 0xFF, 0x00, 0x61], "1:1: is UTF-16; expected UTF-8"),
             ([0x61, 0x00, 0x3A, 0x00], "1:2: is not YAML: the character U+0000 is not allowed"),
         ] as [([UInt8], String)]
     )
-    func `what is not UTF-8 says where`(bytes: [UInt8], expected: String) {
+    func `the error for invalid UTF-8 says where`(bytes: [UInt8], expected: String) {
         #expect(failure(bytes) == expected)
     }
 }

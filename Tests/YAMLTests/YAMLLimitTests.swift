@@ -1,14 +1,14 @@
 import Testing
 import YAML
 
-/// Each limit at it, and one past it.
+/// Checks each limit with a value at it and a value one past it.
 @Suite struct YAMLLimitTests {
-    /// Lists in lists, and a text inside.
+    /// Nested lists with a text inside.
     private static func nested(_ depth: Int) -> String {
         String(repeating: "[", count: depth) + "x" + String(repeating: "]", count: depth)
     }
 
-    /// Each level has the level before nine times; the last is the whole.
+    /// Each level contains the previous one nine times; the last is the whole document.
     private static func bomb(_ levelCount: Int, tail: String = "") -> String {
         let levels = (1...levelCount).map { level in
             let entries = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
@@ -17,7 +17,7 @@ import YAML
         return "a0: &a0 x\n" + levels.joined() + tail
     }
 
-    @Test func `a text has so many bytes`() {
+    @Test func `the bytes of a text are limited`() {
         let text = String(repeating: "#", count: YAMLDocument.maxByteCount)
         #expect(failure(text) == nil)
         #expect(failure(text + "#") == "1:1: has more than 1048576 bytes")
@@ -36,18 +36,21 @@ import YAML
                 },
                 "65:65"
             ),
-            // With what an alias names.
+            // Including the nodes that an alias names.
             ({ "- &a [[x]]\n- \(nested($0 - 3).replacing("x", with: "*a"))" }, "2:65"),
         ] as [(@Sendable (Int) -> String, String)]
     )
-    func `lists and mappings nest so deep`(text: @Sendable (Int) -> String, place: String) {
+    func `the depth of lists and mappings is limited`(
+        text: @Sendable (Int) -> String,
+        place: String
+    ) {
         let limit = YAMLDocument.maxDepth
         #expect(failure(text(limit)) == nil)
         #expect(failure(text(limit + 1)) == "\(place): is nested more than 64 levels deep")
     }
 
-    @Test func `a document has so many nodes`() {
-        // The list itself is one.
+    @Test func `the nodes of a document are limited`() {
+        // The list itself is one node.
         let elements = String(repeating: "x,", count: YAMLDocument.maxNodeCount - 1)
         #expect(failure("[\(elements)]") == nil)
         #expect(
@@ -56,8 +59,8 @@ import YAML
         )
     }
 
-    @Test func `an alias counts as the nodes that it names`() {
-        // Two lists, 999 texts beside the aliased list of 1000 nodes, 98 aliases.
+    @Test func `an alias counts as all nodes that it names`() {
+        // Two lists, 999 texts, the aliased list of 1000 nodes, 98 aliases.
         let texts = String(repeating: "x,", count: 999)
         let aliases = String(repeating: "*a,", count: 98)
         #expect(failure("[&a [\(texts)], \(aliases) \(texts)]") == nil)
@@ -66,7 +69,7 @@ import YAML
         )
     }
 
-    @Test func `scalars and keys together have so many bytes of text`() {
+    @Test func `the total bytes of scalars and keys are limited`() {
         let text = String(repeating: "x", count: 1 << 19)
         #expect(failure("[&a \(text), *a, *a, *a]") == nil)
         #expect(
@@ -86,7 +89,7 @@ import YAML
         )
     }
 
-    @Test func `a text has so many directives`() {
+    @Test func `the TAG directives of a text are limited`() {
         let lines = (0..<YAMLDocument.maxTagDirectiveCount).map { "%TAG !\($0)! !x\n" }.joined()
         #expect(failure(lines + "---\n!63!y x\n") == nil)
         #expect(
@@ -96,7 +99,7 @@ import YAML
     }
 
     @Test(arguments: ["? KEY\n: x", "? &a KEY\n: x", "- &a KEY\n- ? *a\n  : x"])
-    func `a key has so many bytes`(text: String) {
+    func `the bytes of a key are limited`(text: String) {
         let key = String(repeating: "é", count: YAMLDocument.maxKeyByteCount / 2)
         #expect(failure(text.replacing("KEY", with: key)) == nil)
         #expect(
@@ -108,7 +111,7 @@ import YAML
     @Test(arguments: [
         bomb(30), bomb(5, tail: "? *a5\n: x\n"), bomb(30, tail: "? *a30\n: x\n"),
         "? " + bomb(30).replacing("\n", with: "\n  ") + "\n: x\n",
-        // As a merge key's value, and behind a text of many bytes.
+        // As a merge key's value, and after a long text.
         bomb(30, tail: "b: {<<: *a30}\n"),
         bomb(30).replacing("x", with: String(repeating: "x", count: 1 << 17)),
     ])
@@ -118,19 +121,19 @@ import YAML
         #expect(found.hasSuffix(", aliases replaced"))
     }
 
-    @Test func `a chain of aliases is as deep as it nests`() {
+    @Test func `a chain of aliases is as deep as the nodes it expands to`() {
         let links = (1...64).map { "- &a\($0) [*a\($0 - 1)]\n" }.joined()
         #expect(failure("- &a0 x\n" + links)?.hasSuffix("more than 64 levels deep") == true)
     }
 
-    /// What makes a parser look back again and again.
+    /// Input that can make a parser backtrack repeatedly.
     @Test(
         .timeLimit(.minutes(2)),
         arguments: [
             "[", "{", "- ", "? ", "[{", "&a [", "!a [", "a: {", "\"\",", "- a: b\n", ": ",
         ]
     )
-    func `a long run of one thing is a document or one error`(piece: String) {
+    func `a long repetition is a document or one error`(piece: String) {
         let count = YAMLDocument.maxByteCount / piece.utf8.count
         let text = String(repeating: piece, count: count)
         for text in [text, "[" + text, "? " + text] {

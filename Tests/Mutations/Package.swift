@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// The pure modules and a runner, as `scripts/mutate` copies them: built in half a minute.
-// Mutated code leaves things unused, so warnings are none of our business here.
+// The pure modules that `scripts/mutate` copies, and a runner: they build in half a minute.
+// Mutated code leaves values unused, so warnings mean nothing here.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),

@@ -1,9 +1,8 @@
-"""Mistakes that somebody could make in the core, each as a change of its source.
+"""Plausible mistakes in the core, each as a change to its source.
 
-A mutation is a name and a list of edits. An edit is a file under Sources, the exact text that
-stands there once, and what stands there instead; of an expression both are expressions, of
-statements both are statements (and the mutated ones may be missing). All mutations are compiled
-into one program, which is told at its start which of them to follow.
+A mutation is a name and a list of edits. An edit is a file under Sources, a text that occurs there
+exactly once, and its replacement. Both are expressions or both are statements; mutated statements
+may be empty. All mutations are compiled into one program, and an argument selects the active one.
 """
 
 from typing import NamedTuple
@@ -63,7 +62,7 @@ LEAVES_LANE = (
 MUTATIONS = [
     # Offsets
     Mutation(
-        "settle when the outcome is decided, not when Kafka has it",
+        "settle a record when its outcome is decided, before Kafka has it",
         [
             statements(
                 ENGINE,
@@ -82,11 +81,11 @@ MUTATIONS = [
         [expression(LEDGER, "lines[Int(first)].offset", "lines[Int(first)].offset.next")],
     ),
     Mutation(
-        "let the result of an earlier assignment settle a record",
+        "settle a record with the result of an earlier assignment",
         [expression(LEDGERS, "owned[place].ledger.epoch == entry.epoch", "true")],
     ),
     Mutation(
-        "try deliveries of an earlier assignment again",
+        "retry deliveries of an earlier assignment",
         [
             expression(
                 ENGINE,
@@ -96,23 +95,23 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "take a refused commit for done",
+        "treat a refused commit as successful",
         [statements(LEDGERS, "            owned[place].ledger.commitFailed()\n")],
     ),
     Mutation(
-        "never repeat a commit that was refused for its partition's sake",
+        "never repeat a commit that its partition refused",
         [statements(LEDGERS, "            owned[place].repeatsAt = nil\n")],
     ),
     Mutation(
-        "commit what the broker calls too long again and again",
+        "repeat commit metadata that the broker rejects as too long",
         [expression(LEDGERS, "min(metadataLimit, longestMetadata) / 2", "metadataLimit")],
     ),
     Mutation(
-        "go on reading at the end of the log",
+        "start at the end of the log although the configuration says earliest",
         [expression(ASSIGNMENT, "start == .earliest ? .beginning : .end", ".end")],
     ),
     Mutation(
-        "go on reading at the beginning of a log that was cut",
+        "continue at the beginning of a truncated log",
         [
             expression(
                 LOST,
@@ -122,11 +121,11 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "call what a log has lost settled, once other records stand there",
+        "treat offsets lost by a truncated log as settled after other records reuse them",
         [statements(ASSIGNMENT, "        ledgers.cut(partition, at: start)\n")],
     ),
     Mutation(
-        "forget what is in hand of a log that was cut",
+        "forget records in flight of a truncated log",
         [
             statements(
                 ASSIGNMENT,
@@ -137,32 +136,32 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "believe commit metadata whatever record stands at its end",
+        "trust commit metadata regardless of the record at its end",
         [expression(LEDGERS, "metadata?.end", "nil")],
     ),
     Mutation(
-        "send an event however old it is",
+        "send an event regardless of its age",
         [expression(ARRIVAL, "tooOldAt <= timestamp", "false")],
     ),
     Mutation(
-        "believe commit metadata whatever its checksum",
+        "trust commit metadata regardless of its checksum",
         [expression(DECODING, "payload.suffix(4).elementsEqual(Self.littleEndian(checksum))",
                     "true")],
     ),
     Mutation(
-        "go on from memory although another member has committed",
+        "continue from memory although another member has committed",
         [expression(LEDGERS, "metadata?.nonce == nonce || begunAt == position", "true")],
     ),
     Mutation(
-        "give partitions back without the last commit",
+        "hand back partitions without the final commit",
         [expression(ASSIGNMENT, "now + timing.finalCommitTimeout", "now")],
     ),
     Mutation(
-        "read again what the metadata calls settled",
+        "process records again that the metadata lists as settled",
         [expression(LEDGER, "isRestoredSettled(offset)", "false")],
     ),
     Mutation(
-        "leave a group without a position in partitions without records",
+        "leave empty partitions without a committed position",
         [
             statements(
                 ASSIGNMENT,
@@ -172,7 +171,7 @@ MUTATIONS = [
     ),
     # Streams and connections
     Mutation(
-        "forget what a GOAWAY gave back",
+        "forget requests that a GOAWAY returns as unprocessed",
         [
             statements(
                 ENGINE,
@@ -181,11 +180,11 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "count streams that were given back as attempts",
+        "count unprocessed streams as attempts",
         [statements(ENGINE, "        deliveries.update(id) { $0.attempts -= 1 }\n")],
     ),
     Mutation(
-        "hold a certificate that the handshake refuses against the endpoint",
+        "count a certificate refused in the handshake as a failure of the endpoint",
         [expression(DISPATCH, "cause == .certificateRefused", "false")],
     ),
     Mutation(
@@ -199,11 +198,11 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "open many streams before the first success",
+        "open many streams before the first success on a connection",
         [expression(CONNECTION, "min(1, maxConcurrentStreams)", "maxConcurrentStreams")],
     ),
     Mutation(
-        "go on with a key that was revoked for another shard",
+        "keep using a key that was revoked for another shard",
         [
             statements(
                 ENGINE,
@@ -218,23 +217,23 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "never replace the provider token that a GOAWAY calls expired",
+        "never replace a provider token that a GOAWAY reports as expired",
         [statements(ENGINE, "            decision.tokenRefreshes.append(refresh)\n")],
     ),
     Mutation(
-        "take any answer for a proof of the provider token",
+        "accept any answer as proof of the provider token",
         [expression(CONNECTION, "answer == .credential", "true")],
     ),
     Mutation(
-        "wait for an answer for ever",
+        "wait forever for an answer",
         [expression(ENGINE, "deadline <= now.instant", "false")],
     ),
     Mutation(
-        "keep a connection that answers nothing",
+        "keep a connection that answers no PING",
         [statements(POOL, "            actions.append(.close(connection.id, .pingUnanswered))\n")],
     ),
     Mutation(
-        "count a connection's silence from what was sent last",
+        "measure a connection's silence from the last request sent",
         [
             statements(
                 CONNECTION,
@@ -245,11 +244,11 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "send what is refused again at once, however often",
+        "send refused requests again at once, without limit",
         [expression(ENGINE, "delay > .zero", "false")],
     ),
     Mutation(
-        "give up what is refused for long and fits no retry topic",
+        "give up events that are refused for long if no retry topic fits",
         [
             expression(
                 ENGINE,
@@ -259,12 +258,12 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "hold nothing against an endpoint that refuses or resets every stream",
+        "never count a refused or reset stream as a failure of the endpoint",
         [expression(ENGINE, "kind.isAnswerOfSorts", "false")],
     ),
     # Outcomes
     Mutation(
-        "settle with the first of several acknowledgements",
+        "settle a record at the first of several acknowledgements",
         [
             statements(
                 ENGINE,
@@ -275,15 +274,15 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "forget the token status",
+        "publish no token status",
         [expression(ENGINE, "settings.publishesTokenStatus", "false")],
     ),
     Mutation(
-        "forget the dead letter",
+        "publish no dead letter",
         [expression(ENGINE, "settings.publishesDeadLetters", "false")],
     ),
     Mutation(
-        "produce nothing again when the producer is replaced",
+        "produce no record again when the producer is replaced",
         [statements(PUBLISHING, "            produceAgain(records, of: delivery)\n")],
     ),
     Mutation(
@@ -297,7 +296,7 @@ MUTATIONS = [
     ),
     # Retries
     Mutation(
-        "send what has expired",
+        "send expired events",
         [
             expression(
                 ARRIVAL,
@@ -311,11 +310,11 @@ MUTATIONS = [
         [statements(RETRY, "            if let id = table.holder(of: ticket) { return id }\n")],
     ),
     Mutation(
-        "put an event off beyond its expiration",
+        "defer an event beyond its expiration",
         [expression(RETRY, "due < giveUpAt && !delivery.facts.isExpired(at: due)", "true")],
     ),
     Mutation(
-        "settle an event that is put off before Kafka has it",
+        "settle a deferred event before Kafka has its retry record",
         [
             statements(
                 ENGINE,
@@ -332,7 +331,7 @@ MUTATIONS = [
         [expression(INTAKE, "wait > .zero", "false")],
     ),
     Mutation(
-        "send what comes back after it was to be given up",
+        "send a retry record after its event should have been given up",
         [
             expression(
                 RETRY,
@@ -342,7 +341,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "let records with forged due times wait one after the other",
+        "make retry records with forged due times wait in turn",
         [expression(TIERS, "min(history.writtenAt ?? now, now)", "now")],
     ),
     Mutation(
@@ -357,7 +356,7 @@ MUTATIONS = [
     ),
     # Hygiene
     Mutation(
-        "send to a token that is known to be dead",
+        "send to a token known to be dead",
         [
             expression(HYGIENE, "!arrival.facts.isRegistered(after: deadSince)", "false"),
             expression(ENGINE, REGISTERED_ANEW, "false"),
@@ -368,7 +367,7 @@ MUTATIONS = [
         [expression(ENGINE, REGISTERED_ANEW, "false")],
     ),
     Mutation(
-        "tell no event that waits that its token died",
+        "apply a token's death only to events that arrive later",
         [
             statements(
                 ENGINE,
@@ -378,7 +377,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "hold a token for dead that another member found alive",
+        "treat a token as dead after another member found it alive",
         [
             statements(
                 HYGIENE,
@@ -387,7 +386,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "ignore what the process's list says of a token",
+        "ignore the process's list of dead tokens",
         [
             statements(
                 ENGINE,
@@ -401,7 +400,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "take an event for a duplicate of one that failed",
+        "treat an event as a duplicate of one that failed",
         [
             statements(
                 HYGIENE,
@@ -411,7 +410,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "take an event for a duplicate of one that was put off or handed back",
+        "treat an event as a duplicate of one that was deferred or handed back",
         [
             statements(
                 HYGIENE,
@@ -428,28 +427,28 @@ MUTATIONS = [
         [expression(FUSE, "share >= threshold", "false")],
     ),
     Mutation(
-        "never make the fuse whole again",
+        "never reset the fuse",
         [expression(FUSE, "now - since >= settings.recovery", "false")],
     ),
-    # Bounds and bulkheads
+    # Limits and bulkheads
     Mutation(
-        "go on reading a retry topic behind a record that is not due",
+        "read a retry topic beyond a record that is not due",
         [expression(INTAKE, "held.stops(partition)", "false")],
     ),
     Mutation(
-        "take a new assignment for paused",
+        "treat a new assignment as paused",
         [statements(PAUSES, "        paused = []\n")],
     ),
     Mutation(
-        "take in more than there is room for",
+        "accept more events than the limit",
         [expression(GATE, "min(limits.events - reserve - events, Self.batch)", "Self.batch")],
     ),
     Mutation(
-        "never resume what was paused",
+        "never resume paused partitions",
         [expression(GATE, "events * 2 <= limits.events", "false")],
     ),
     Mutation(
-        "send to a device that has one in flight",
+        "send to a device that already has a request in flight",
         [
             statements(
                 ENGINE,
@@ -459,7 +458,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "leave what a newer event replaced in its route's queue",
+        "leave a replaced event in its route's queue",
         [
             statements(
                 ENGINE,
@@ -470,7 +469,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "honour a ticket from before its delivery moved",
+        "accept a ticket from before its delivery moved",
         [
             statements(
                 TABLE,
@@ -481,7 +480,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "serve one source until it has nothing left",
+        "serve one source until its queue is empty",
         [expression(QUEUES, "credit == 0 || lengths[current] == 0", "lengths[current] == 0")],
     ),
     Mutation(
@@ -493,16 +492,16 @@ MUTATIONS = [
         [expression(BREAKER, "!isKnown", "true")],
     ),
     Mutation(
-        "let one failed probe decide",
+        "open the breaker again after a single failed probe",
         [expression(BREAKER, "trial.failed.count * 2 > limits.probes", "true")],
     ),
     Mutation(
-        "take the page of a proxy for a word of APNs",
+        "treat a proxy's error page as an answer from APNs",
         [expression(REASONS, "!row.needsReason || reason != nil", "true")],
     ),
     # Broadcasts
     Mutation(
-        "send a channel's broadcasts one after the other",
+        "send all broadcasts of a channel one after the other",
         [
             statements(
                 ENGINE,
@@ -512,7 +511,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "try a broadcast again though a newer one waits",
+        "retry a broadcast although a newer one waits",
         [
             expression(
                 ENGINE,
@@ -522,15 +521,15 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "put a broadcast off",
+        "defer a broadcast",
         [expression(ARRIVAL, "canPostpone && !arrival.facts.isBroadcast", "canPostpone")],
     ),
     Mutation(
-        "let what waits for a topic that refuses take all of the bound",
+        "let events that wait for a failing topic fill the whole limit",
         [expression(INTAKE, "eventWaits.stops(partition)", "false")],
     ),
     Mutation(
-        "drop a token's state that has room to wait",
+        "drop a token status that has room to wait",
         [expression(INTAKE, "statusWaits.contains(id) && statusWaits.isExceeded", "statusWaits.contains(id)")],
     ),
     # Transactions
@@ -546,27 +545,27 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "publish outcomes of an assignment that is gone",
+        "publish outcomes of a lost assignment",
         [expression(PUBLISHING, "transactions?.dropAll()", "nil as [DeliveryID]?")],
     ),
     Mutation(
-        "commit a transaction before all of it is acknowledged",
+        "commit a transaction before all its records are acknowledged",
         [expression(TRANSACTION, "phase == .closing && unfinished == 0", "phase == .closing")],
     ),
     Mutation(
-        "take the refusal of a batch for that of its record",
+        "treat the refusal of a batch as the refusal of its record",
         [expression(TRANSACTION, "members == [id]", "members.contains(id)")],
     ),
     Mutation(
-        "do a transaction whose batch is refused again as it was",
+        "repeat a transaction with a refused batch at the same size",
         [statements(TRANSACTION, "        size.refused(members.count)\n")],
     ),
     Mutation(
-        "leave out of the next transaction what an abort has undone",
+        "omit the records of an aborted transaction from the next one",
         [statements(TRANSACTION, "        waiting = members + waiting\n")],
     ),
     Mutation(
-        "log no fact about a dead token",
+        "omit facts about dead tokens from the input log",
         [
             statements(
                 "Delivery/Replay/LoggedValues.swift",
@@ -575,7 +574,7 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "log no end of a connection",
+        "omit ends of connections from the input log",
         [
             statements(
                 ENGINE,

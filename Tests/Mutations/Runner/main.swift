@@ -1,7 +1,7 @@
 import Glibc
 import Simulation
 
-// Runs seeds until a promise is broken: Runner --mutation=N SEED... Each seed is told before it
+// Runs seeds until a promise is broken: Runner --mutation=N SEED... Each seed is printed before it
 // runs, because a mutation may also end in a trap.
 for seed in CommandLine.arguments.dropFirst().compactMap(UInt64.init) {
     print("seed \(seed)")

@@ -1,5 +1,5 @@
-// Names the signal that ends a test process: without this a run ends without a word, because most
-// signals print nothing and whoever started the process sees a number at best.
+// Prints the name of the signal that ends a test process. Most signals print nothing, and the
+// parent process sees at best a number.
 
 #define _GNU_SOURCE
 #include <signal.h>
@@ -21,7 +21,7 @@ static char *append_number(char *end, unsigned number) {
     return end;
 }
 
-// Calls only what a signal handler may call.
+// Calls only functions that are safe in a signal handler.
 static void tell(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     const char *name = sigabbrev_np(signal_number);
@@ -35,7 +35,7 @@ static void tell(int signal_number, siginfo_t *info, void *context) {
     }
     *end++ = '\n';
     if (write(STDERR_FILENO, line, (size_t)(end - line)) < 0) {}
-    // The handler is gone by now (SA_RESETHAND), so this has the effect that the signal always has.
+    // The handler is already removed (SA_RESETHAND), so this has the signal's default effect.
     raise(signal_number);
 }
 
@@ -49,7 +49,7 @@ __attribute__((constructor)) static void install(void) {
     action.sa_sigaction = tell;
     action.sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_ONSTACK;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        // Swift's own handlers print a backtrace; what is ignored ends nothing.
+        // Swift's own handlers print a backtrace, and ignored signals end nothing: keep both.
         struct sigaction present;
         if (sigaction(signals[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
             sigaction(signals[i], &action, NULL);

@@ -1,8 +1,8 @@
-// Stands before libdispatch (LD_PRELOAD) where valgrind runs a Swift program.
+// Replaces libdispatch's dispatch_main (LD_PRELOAD) when valgrind runs a Swift program.
 //
-// libdispatch ends the main thread and goes on with the others, at which valgrind 3.19 crashes. This
-// one stays, and drains the main queue as CoreFoundation's run loop does on Linux: these two
-// functions are there for it.
+// libdispatch's version ends the main thread and keeps the other threads, which crashes valgrind
+// 3.19. This version keeps the main thread and drains the main queue, as CoreFoundation's run loop
+// does on Linux. The two declared functions exist for that run loop.
 #include <poll.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ _Noreturn void dispatch_main(void) {
   for (;;) {
     uint64_t count;
     poll(&wakeup, 1, -1);
-    // What was read is a number of wake-ups; one look at the queue is enough for all.
+    // The value is a number of wake-ups; draining the queue once handles all of them.
     if (read(wakeup.fd, &count, sizeof count) < 0) continue;
     _dispatch_main_queue_callback_4CF(0);
   }

@@ -1,1 +1,1 @@
-// Nothing to call: LastWords.c works by being linked.
+// Nothing to call: linking LastWords.c is enough.

@@ -44,10 +44,10 @@ RUN apt-get update \
         ca-certificates libcurl4 libnghttp2-14 librdkafka1 libre2-9 libsimdjson14 libssl3 \
         libstdc++6 libyaml-0-2 \
     && rm -rf /var/lib/apt/lists/*
-# A crash report would contain memory, and a stripped program has no symbols for it. The reason of a
-# crash is printed without it.
+# A crash report would contain memory contents, and a stripped program has no symbols for it. The
+# cause of a crash is printed anyway.
 ENV SWIFT_BACKTRACE=enable=no
-# A number, so that Kubernetes can check that it is not root; the user need not exist.
+# Numeric, so that Kubernetes can check that it is not root; the user need not exist.
 USER 65532:65532
 
 FROM runtime AS lab
@@ -55,7 +55,7 @@ ARG HELIOGRAPH_VERSION=0.0.0-dev
 COPY --from=build-lab /out/heliograph-lab /usr/local/bin/heliograph-lab
 WORKDIR /usr/share/heliograph
 COPY examples examples
-# For the simulator's key and authority: a new volume here belongs to the user.
+# For the simulator's key and CA: a new volume mounted here gets this owner.
 USER 0:0
 RUN install --directory --owner=65532 --group=65532 /shared
 USER 65532:65532

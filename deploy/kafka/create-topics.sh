@@ -18,9 +18,9 @@ create() {
 day=86400000
 create notifications 6 retention.ms=$((7 * day))
 create notifications.results 6 retention.ms=$((7 * day))
-# Compacted: the newest status of each token is kept, and tombstones long enough for every reader.
+# Compacted: keeps the newest status of each token, and tombstones long enough for every reader.
 create notifications.token-status 6 cleanup.policy=compact delete.retention.ms=$((7 * day))
 create notifications.dead-letters 6 retention.ms=$((30 * day))
-# One for each delay of retry.later; kept longer than retry.give_up_after.
+# One per delay in retry.later; retained longer than retry.give_up_after.
 create notifications.retry.1m 6 retention.ms=$((7 * day))
 create notifications.retry.15m 6 retention.ms=$((7 * day))

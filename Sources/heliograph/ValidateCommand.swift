@@ -1,5 +1,6 @@
 import Commands
 import Configuration
+import Glibc
 import Service
 import Tools
 
@@ -166,7 +167,9 @@ enum ValidateCommand {
 
     private static func openInput(_ file: String) -> ByteStream {
         if file == "-" { return .input }
-        guard let stream = ByteStream(path: file) else { fail("\(file): cannot be opened") }
+        guard let stream = ByteStream(path: file) else {
+            fail("\(file): \(FileError.unreadable(errno)); check the path")
+        }
         return stream
     }
 

@@ -337,7 +337,7 @@ def test_input_that_cannot_be_checked_has_its_own_exit_code(tmp_path):
     (tmp_path / "lost.json").write_text('{"$ref":"https://example.com/nowhere"}')
     (tmp_path / "no.json").write_text("{")
     table = [
-        ([tmp_path / "missing.ndjson"], 2, "missing.ndjson"),
+        ([tmp_path / "missing.ndjson"], 2, "missing.ndjson: cannot be read: No such file"),
         ([tmp_path], 2, str(tmp_path)),
         (["--schema", tmp_path / "missing.json", "-"], 2, "missing.json"),
         (["--schema", tmp_path / "broken.json", "-"], 2, "/properties/a/type"),

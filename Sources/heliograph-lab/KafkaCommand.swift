@@ -23,7 +23,7 @@ enum KafkaCommand {
         parameters: [topic, brokers],
         examples: [
             "Run one broker with two topics": """
-            heliograph-lab kafka --topic notifications:4 --topic notification-results
+            heliograph-lab kafka --topic notifications:4 --topic notifications.results
             """
         ],
         exitCodes: [

@@ -41,7 +41,7 @@ public final class CanaryMetrics: Sendable {
         [
             .counters(
                 "canary_events_total",
-                "Events of the canary, by what became of them.",
+                "Events of the canary, by result.",
                 table: results
             ) { [.init("result", $0.rawValue)] },
             MetricFamily(

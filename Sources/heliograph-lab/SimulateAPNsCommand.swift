@@ -9,7 +9,7 @@ import Service
 enum SimulateAPNsCommand {
     static let command = Command(
         "simulate-apns",
-        "Run a strict APNs on this machine until SIGTERM.",
+        "Run a strict APNs simulator until SIGTERM.",
         text: """
             Prints one line of JSON when it is ready: its URLs, the CA that signed its \
             certificate, and a signing key that it accepts. See docs/simulator.md.

@@ -49,8 +49,8 @@ package enum HeliographCommand {
             "Output": """
             Results go to standard output; logs, progress and errors go to standard error, one per \
             line. Device tokens, payloads and provider tokens are never shown. If standard output \
-            cannot be written, for example because the disk is full, the exit code is not 0. Only \
-            tail accepts a closed pipe.
+            cannot be written, for example because the disk is full, the exit code is not 0. A \
+            closed pipe counts as such a failure, except for tail.
             """,
             "Shell completion": """
               source <(heliograph --generate-completion-script bash)

@@ -269,8 +269,8 @@ def test_metrics_of_a_running_service_match_alerts_dashboard_and_docs(broker, si
     assert kinds == exposed
 
 
-# These are empty for a service without dead letters, retry topics, GOAWAY and certificates.
-QUIET_PANELS = {"Dead letters", "Certificates expire in"}
+# These are empty for a service without dead letters, retry topics, GOAWAY, certificates and canary.
+QUIET_PANELS = {"Dead letters", "Certificates expire in", "Canary events", "Canary latency"}
 QUIET_WORDS = ("heliograph_apns_goaway_total", 'round="later"')
 
 

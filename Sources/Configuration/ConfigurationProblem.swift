@@ -38,7 +38,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
             }
             return "\(message)\(place)".printable
         }
-        // A key or a value of the file may hold anything.
+        // Keys and values of the file may contain any characters.
         return "\(path): \(message)\(place)".printable
     }
 

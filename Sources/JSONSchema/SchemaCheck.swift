@@ -55,9 +55,7 @@ public struct SchemaCheck {
     mutating func spend(steps: Int) -> Bool { work.spend(steps: steps) }
 
     /// Accounts for a subschema; false: the limit is reached.
-
     ///
-
     /// After true, call `end`.
     @inline(__always)
     mutating func begin(_ value: JSONNode) -> Bool { work.begin(value) }
@@ -206,9 +204,7 @@ private struct SchemaWork {
     }
 
     /// Accounts for a subschema with subschemas of its own.
-
     ///
-
     /// After true, call `end`.
     @inline(__always)
     mutating func begin(_ value: JSONNode) -> Bool {

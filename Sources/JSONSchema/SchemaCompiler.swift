@@ -41,7 +41,9 @@ struct SchemaCompiler {
     var builder = SchemaProgramBuilder()
     private var nodes: [NodeKey: Int32] = [:]
     private var pending: [PendingNode] = []
-    /// By metaschema; many resources share one, and its vocabularies may be many.
+    /// The known dialects by metaschema.
+    ///
+    /// Many resources may share a metaschema, and it may have many vocabularies.
     private var dialects: [ExactText: Dialect] = [:]
     private var stepCount = 0
     /// The location from which each node was compiled, for errors.
@@ -147,7 +149,7 @@ struct SchemaCompiler {
         return node
     }
 
-    /// Counts what compiling takes.
+    /// Counts the steps of compiling, and throws if there are too many.
     mutating func spend(_ steps: Int, at location: SchemaLocation) throws(SchemaError) {
         stepCount += steps
         guard stepCount <= Self.maxStepCount else {
@@ -155,7 +157,7 @@ struct SchemaCompiler {
         }
     }
 
-    /// What a resource is written in, by its `$schema` (JSON Schema Core, 8.1).
+    /// The dialect of a resource, from its `$schema` (JSON Schema Core, 8.1).
     private mutating func dialect(of resource: Int) throws(SchemaError) -> Dialect {
         guard let metaschema = index.resources[resource].metaschema else {
             return Dialect(draft: index.resources[resource].draft)

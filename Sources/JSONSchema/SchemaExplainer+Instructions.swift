@@ -6,14 +6,14 @@ extension SchemaProgram.Operation {
 }
 
 extension SchemaExplainer {
-    /// A member of which `properties` and `patternProperties` do not speak.
+    /// A member that neither `properties` nor `patternProperties` describes.
     struct Stranger {
         let name: JSONNode
         let object: JSONNode
         let rule: SchemaProgram.MemberRule
     }
 
-    /// Reports what is wrong with a value that an instruction does not admit.
+    /// Reports why a value violates an instruction.
     mutating func explainInstruction(
         _ index: Int,
         _ value: JSONNode
@@ -149,7 +149,7 @@ extension SchemaExplainer {
         }
     }
 
-    /// Which of the names that its object does not have yet is meant by that of an unknown member.
+    /// Suggests the missing member whose name is most like that of the unknown one; may be empty.
     private mutating func question(about value: JSONNode) -> String {
         guard let stranger, stranger.name.index + 1 == value.index,
             stranger.rule.properties.count <= Self.maxWordCount
@@ -172,7 +172,7 @@ extension SchemaExplainer {
         return "; did you mean `\(near)`?"
     }
 
-    /// Names are compared letter by letter; nobody reads a list that is longer.
+    /// Names are compared letter by letter, and nobody needs a suggestion from a longer list.
     private static let maxWordCount = 500
 
     private mutating func explainItems(

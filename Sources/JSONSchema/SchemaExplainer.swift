@@ -11,13 +11,13 @@ struct SchemaExplainer {
     /// The path through the schema: keywords and names, following references.
     private var path: [String] = []
     private var secretDepth = 0
-    /// Subschemas inside each other.
+    /// The current nesting of subschemas.
     private var depth = 0
-    /// The value that has a form, by its index, and what stands around that one.
+    /// The innermost value with a declared form, by its index, and that form.
     private var form: (index: Int, form: ValueForm)?
     /// The unknown member whose value is being explained, and where it is.
     var stranger: Stranger?
-    /// Objects, by their index, with a null where the schema admits none.
+    /// The indexes of objects that have a null where the schema does not allow it.
     var objectsWithNull: Set<Int> = []
     var check: SchemaCheck
 
@@ -27,11 +27,11 @@ struct SchemaExplainer {
         self.report = report
     }
 
-    /// What `admits` runs in one node is as many levels here as the schema has references, and a
-    /// level takes some kilobytes of the stack.
+    /// Lower than the limit of `admits`, which runs some references without a level of recursion:
+    /// here each reference is a level, and a level takes some kilobytes of stack.
     private static let maxDepth = 300
 
-    /// Reports what is wrong with a value that the whole schema does not admit.
+    /// Reports why a value violates the whole schema.
     mutating func explainWhole(
         _ value: JSONNode,
         of root: Int32
@@ -145,7 +145,7 @@ struct SchemaExplainer {
     ) -> Bool {
         guard !report.isComplete, !check.isExhausted, !program.admits(node, value, &check)
         else { return false }
-        // A name of the schema may be as long as the schema, and refused a thousand times.
+        // A name may be as long as the schema, and may be rejected a thousand times.
         path.append(report.hasRoom ? tokens() : "")
         depth += 1
         if depth < Self.maxDepth {
@@ -271,7 +271,7 @@ struct SchemaExplainer {
 
     /// Whether a value belongs to a member with one of these names, or is nested in one.
     private func isBelow(_ instance: String, _ names: Set<String>) -> Bool {
-        // Not by characters: with a mark that combines behind it, "/" is part of another one.
+        // Not by characters: a combining mark after "/" makes both one other character.
         instance.unicodeScalars.split(separator: "/").contains {
             names.contains(JSONPointer.unescaped(String($0)))
         }

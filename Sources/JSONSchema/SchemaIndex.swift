@@ -29,7 +29,7 @@ struct SchemaIndex: Sendable {
     struct Resource: Sendable {
         /// The URI without its fragment.
         let uri: String
-        /// The same, taken apart.
+        /// The same, parsed.
         let base: URIReference
         let location: SchemaLocation
         let draft: SchemaDraft
@@ -51,20 +51,20 @@ struct SchemaIndex: Sendable {
     /// The total size of the pointers in `locations`, in bytes.
     private var pointerByteCount = 0
 
-    /// Longer than any sensible one: every reference is resolved against one.
+    /// More than any sensible URI needs; every reference is resolved against one.
     private static let maxURIByteCount = 4096
 
-    /// More than any sensible schema has: a long name is in the pointers of everything below it.
+    /// More than any sensible schema needs; the pointers of everything below a name contain it.
     private static let maxPointerByteCount = 16 << 20
 
     var documentURIs: [String] { documents.dropFirst(builtInDocumentCount).map(\.uri) }
 
     func resource(uri: String) -> Int? { resourcesByURI[ExactText(uri)] }
 
-    /// The resource that a place belongs to: its own, or that of the nearest schema around it.
+    /// The resource of a location: its own, or that of the nearest enclosing schema.
     func resource(at location: SchemaLocation) -> Int { nearestResource(to: location).resource }
 
-    /// The same, and how many places were looked at.
+    /// As `resource(at:)`, with the number of locations that were examined.
     func nearestResource(to location: SchemaLocation) -> (resource: Int, placeCount: Int) {
         var pointer = location.pointer[...]
         var placeCount = 1

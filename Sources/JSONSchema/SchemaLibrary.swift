@@ -27,7 +27,7 @@ public struct SchemaLibrary: Sendable {
         index = grown
     }
 
-    /// The URIs by which a schema finds what it refers to by names: as references of its own `$id`.
+    /// The URIs of referenced documents, by name, resolved against the schema's own `$id`.
     public static func uris(
         of names: [String],
         referredToBy schema: [UInt8]
@@ -56,11 +56,12 @@ public struct SchemaLibrary: Sendable {
         return root
     }
 
-    /// More than any sensible schema has: each takes some hundred bytes, which two bytes of the text
-    /// may ask for.
+    /// More than any sensible schema needs.
+    ///
+    /// An entry takes some hundred bytes, and two bytes of a schema's text can create one.
     private static let maxEntryCount = 400_000
 
-    /// Those of both drafts.
+    /// The URIs of both drafts' metaschemas.
     private static let metaschemaURIs =
         [
             "schema", "meta/core", "meta/applicator", "meta/unevaluated", "meta/validation",

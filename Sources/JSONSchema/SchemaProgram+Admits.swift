@@ -20,7 +20,7 @@ extension SchemaProgram {
         guard !entry.hasManySteps || check.spend(steps: Self.stepsToRun(entry, value)) else {
             return false
         }
-        // Most subschemas begin with `type`, and many have nothing else.
+        // Most subschemas begin with `type`, and many consist of nothing else.
         var index = entry.kinds & value.kindBit == 0 ? entry.firstStep : entry.behindType
         while index < entry.behindSteps {
             let step = steps[Int(index)]
@@ -40,15 +40,16 @@ extension SchemaProgram {
         return true
     }
 
-    /// What it takes to run the steps of a node: any may read a whole string or number, and those
-    /// that go through a container's children count that themselves.
+    /// The cost of running a node's steps, any of which may read a whole string or number.
+    ///
+    /// Steps that iterate over a container's children account for that themselves.
     private static func stepsToRun(_ node: Node, _ value: JSONNode) -> Int {
         let count = Int(node.behindSteps &- node.firstStep)
         guard value.isString || value.isNumber else { return count >> 3 }
         return (1 &+ value.byteCount >> 6) &* (count >> 1)
     }
 
-    /// Whether a value keeps to a node; if that is simple, without a level of recursion.
+    /// Whether a value is valid for a node; a simple node takes no level of recursion.
     @inline(__always)
     private func admitsInPlace(_ node: Int32, _ value: JSONNode, _ check: inout SchemaCheck) -> Bool
     {

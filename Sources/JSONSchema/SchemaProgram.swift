@@ -79,8 +79,7 @@ final class SchemaProgram: Sendable {
         var behindType: Int32 = 0
         var behindSteps: Int32 = 0
 
-        /// Whether its steps are so many that they count; the first eight are in what a subschema
-        /// costs.
+        /// Whether its steps count as work: a subschema's own cost covers the first eight.
         var hasManySteps: Bool { behindSteps &- firstStep > 8 }
     }
 

@@ -49,7 +49,7 @@ import CRdkafka
         }
         unsafe self.queue = queue
         unsafe rd_kafka_set_log_queue(raw, nil)
-        // Without being asked: not everybody takes events before the first connection is needed.
+        // Do not wait for a request: some callers poll only after the first connection is needed.
         unsafe tokenFile?.give(to: raw)
         var one: UInt64 = 1
         if self.wakeup >= 0 {
@@ -67,7 +67,7 @@ import CRdkafka
     func nextEvent(waitMilliseconds: Int32 = 0) -> LibraryEvent? {
         guard let raw = unsafe rd_kafka_queue_poll(queue, waitMilliseconds) else { return nil }
         let event = unsafe LibraryEvent(owning: raw)
-        // A login that failed may have used a token that is replaced by now.
+        // A login may fail with a token that has been replaced in the file since.
         if let tokenFile,
             event.type == RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH
                 || event.type == RD_KAFKA_EVENT_ERROR

@@ -80,7 +80,7 @@ import CRdkafka
             )
         }
         unsafe raw = conf
-        // Without that login the library takes no token.
+        // librdkafka accepts a token only with this login.
         self.tokenFile = Self.usesTokens(own) ? tokenFile : nil
         settings = Self.masked(wanted)
     }
@@ -311,9 +311,9 @@ public enum KafkaLibrary {
         return String(nulTerminated: text).split(separator: ",").contains("oidc")
     }
 
-    /// In its second SCRAM message it repeats the first nonce, which Kafka 4 refuses.
+    /// Whether librdkafka repeats the first nonce in its second SCRAM message.
     ///
-    /// Fixed in 2.6.1 (librdkafka#4895).
+    /// Kafka 4 rejects such a login. Fixed in 2.6.1 (librdkafka#4895).
     static var repeatsSCRAMNonce: Bool { rd_kafka_version() < 0x0206_01FF }
 }
 

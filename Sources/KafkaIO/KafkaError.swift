@@ -140,7 +140,7 @@ extension KafkaError.Code {
     public static let transactionalIDAuthorizationFailed = Self(
         RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     )
-    /// A right is missing.
+    /// The errors for missing permissions.
     static let ofRights = [
         topicAuthorizationFailed, groupAuthorizationFailed, transactionalIDAuthorizationFailed,
     ]

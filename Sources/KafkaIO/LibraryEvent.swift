@@ -150,12 +150,12 @@ public struct KafkaLogLine: Hashable, Sendable {
         self.text = text
     }
 
-    /// The right whose lack has a transaction fail.
+    /// The missing permission that makes a transaction fail.
     ///
-    /// The calls of transactions report what follows from it, such as an abort in a wrong state.
+    /// The transaction's calls report only consequences, such as an abort in the wrong state.
     public var transactionError: KafkaError? {
         guard ["ADDPARTS", "ADDOFFSETS", "TXNERR"].contains(facility) else { return nil }
-        // Without the name of the library's thread.
+        // Remove the name of the library's thread.
         let said = text.firstRange(of: "]: ").map { String(text[$0.upperBound...]) } ?? text
         return KafkaError.Code.ofRights.first { said.contains($0.text) }
             .map { KafkaError(code: $0, text: said) }

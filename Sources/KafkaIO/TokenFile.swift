@@ -1,26 +1,28 @@
 import CRdkafka
 import Glibc
 
-/// A file with a token for OAUTHBEARER, which somebody replaces before the token expires.
+/// A file with a token for OAUTHBEARER; another program replaces it before the token expires.
 struct TokenFile {
-    /// The property that names it; librdkafka has none for it.
+    /// The property with the file's path; our own, because librdkafka has none.
     static let property = "sasl.oauthbearer.token_file"
     private static let maxByteCount = 65_536
-    /// librdkafka asks for the next token when four fifths of this have passed.
+    /// librdkafka requests the next token after four fifths of this time.
     ///
-    /// When a token really expires only those know who can read it; the broker says so by closing
-    /// the connection, or wants to see it again before (KIP-368).
+    /// Only those who can read a token know when it expires. The broker enforces it: it closes the
+    /// connection, or requires a new login before that (KIP-368).
     private static let lifetimeMilliseconds: Int64 = 75_000
 
     let path: String
 
-    /// Gives the client the file's token, or has it say why there is none, and ask again in 10 s.
+    /// Gives the client the file's token.
+    ///
+    /// If there is none, the client reports why, and requests one again after 10 s.
     func give(to client: OpaquePointer) {
         do throws(TokenFileError) {
             let token = try read()
             var text = [CChar](repeating: 0, count: 512)
             let code = unsafe text.withUnsafeMutableBufferPointer { buffer in
-                // The broker takes the principal from the token itself.
+                // The broker reads the principal from the token, not from this name.
                 unsafe rd_kafka_oauthbearer_set_token(
                     client,
                     token,
@@ -40,7 +42,7 @@ struct TokenFile {
         }
     }
 
-    /// What keeps a client from its token; nil: nothing.
+    /// Why the file has no usable token; nil: it has one.
     var problem: String? {
         do throws(TokenFileError) {
             _ = try read()
@@ -57,7 +59,7 @@ struct TokenFile {
     }
 
     private func read() throws(TokenFileError) -> String {
-        // Not blocking, or a named pipe without a writer would hold the loop here.
+        // Non-blocking: opening a named pipe without a writer would block the loop.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .system }
         defer { close(descriptor) }
@@ -74,7 +76,7 @@ struct TokenFile {
             bytes.append(contentsOf: chunk[..<count])
         }
         let token = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
-        // The characters of RFC 6750, 2.1, and no others: it stands in a message between others.
+        // Only the characters of RFC 6750, 2.1: others could break the message around the token.
         guard token.count == 1, bytes.count <= Self.maxByteCount,
             let word = token.first, word.allSatisfy(Self.isOfToken)
         else { throw TokenFileError(sentence: "holds no token; expected one line") }
@@ -92,10 +94,10 @@ struct TokenFile {
 }
 
 private struct TokenFileError: Error {
-    /// Completes a sentence about the file.
+    /// Continues a sentence that starts with the file's path.
     let sentence: String
 
-    /// Of `errno`.
+    /// The error in `errno`.
     static var system: TokenFileError {
         // SAFETY: a static string, or one of this thread (strerror(3) of glibc).
         TokenFileError(sentence: unsafe "cannot be read: \(String(cString: strerror(errno)))")

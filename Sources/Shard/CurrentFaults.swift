@@ -8,12 +8,12 @@ package struct CurrentFaults: Sendable {
 
     private var kafkaError: KafkaError?
     private var kafkaFailedAt: Instant?
-    /// What Kafka says of records that it does not take, by their kind.
+    /// The latest error for records that Kafka refused, by kind of record.
     private var refusedRecords: [Publication: (topic: String, error: KafkaError, at: Instant)] = [:]
-    /// What Kafka has said against single partitions of the assignment, and their names.
+    /// The latest error of each partition of the assignment that has one, and its name.
     private var refusedPartitions: [PartitionID: (name: String, error: KafkaError, at: Instant)] =
         [:]
-    /// Why the first transaction failed since one was committed.
+    /// The first error of a transaction since the last committed one.
     private var transactionError: KafkaError?
     private var assignedPartitions: Set<PartitionID> = []
     /// Why APNs refuses the credential, by route.
@@ -107,9 +107,9 @@ package struct CurrentFaults: Sendable {
         if !refusedRecords.isEmpty { refusedRecords[publication] = nil }
     }
 
-    /// A transaction failed for a reason that a repetition does not change.
+    /// Notes the error of a failed transaction, unless a retry may succeed.
     ///
-    /// What comes after it, such as a producer in a state that is not allowed, says less.
+    /// Later errors, such as a producer in the wrong state, are only consequences.
     package mutating func transactionFailed(_ error: KafkaError) {
         if !error.isRetryable, !error.isOfConnection {
             transactionError = transactionError ?? error

@@ -229,9 +229,9 @@ package struct OutcomeProducer: ~Copyable {
         _ now: Moment
     ) -> OutcomeNews? {
         if isTransactional, error.isPurge || error.code == .wrongState {
-            // An abort that the engine asked for drops records, which is not news to it. So does
-            // librdkafka when it finds that a transaction has failed, and reports it in no other
-            // way; until the abort it takes no more.
+            // An abort drops records, and the engine requested it. librdkafka also drops them when
+            // it finds that a transaction has failed: it reports that in no other way, and accepts
+            // no more records until the abort.
             engine.publicationFailed(tag, now: now)
             return nil
         }

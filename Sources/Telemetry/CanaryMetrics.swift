@@ -1,13 +1,13 @@
 import Vocabulary
 
-/// What became of an event of the canary, as a metric label.
+/// The result of a canary event, as a metric label.
 public enum CanaryResult: String, MetricLabel {
     case accepted
-    /// Kafka did not take the event, or the results topic cannot be read.
+    /// Kafka did not accept the event, or the results topic could not be read.
     case kafka
-    /// No outcome came in time.
+    /// No outcome before the deadline.
     case noOutcome = "no_outcome"
-    /// It came, and was another one than `accepted`.
+    /// An outcome other than `accepted`.
     case notAccepted = "not_accepted"
 
     public var position: Int {
@@ -20,14 +20,14 @@ public enum CanaryResult: String, MetricLabel {
     }
 }
 
-/// What `heliograph canary` has seen; it writes one after the other.
+/// The metrics of `heliograph canary`; only one thread at a time writes them.
 public final class CanaryMetrics: Sendable {
     private let results = CounterTable<CanaryResult>()
     private let latency = Histogram(bounds: Histogram.endToEndBounds)
 
     public init() {}
 
-    /// - Parameter duration: From when the event was produced until its outcome was read.
+    /// - Parameter duration: From producing the event to reading its outcome.
     public func accepted(after duration: Duration) {
         results[.accepted].add()
         latency.record(nanoseconds: duration.nanoseconds)

@@ -3,8 +3,9 @@ package import Configuration
 import Log
 import Telemetry
 
-/// What `heliograph canary` does: at a steady pace it writes an event to a source, and waits for the
-/// outcome that the running service gives it.
+/// The command `heliograph canary`.
+///
+/// At a steady pace, it writes an event to a source and waits for the running service's outcome.
 package struct Canary: Sendable {
     private let configuration: Configuration
     private let plan: CanaryPlan
@@ -19,9 +20,9 @@ package struct Canary: Sendable {
         log = Log(from: configuration.log.level, sink: logSink)
     }
 
-    /// Runs until SIGTERM or SIGINT comes.
+    /// Runs until SIGTERM or SIGINT.
     ///
-    /// - Throws: When the admin port cannot be opened, or its secrets cannot be read.
+    /// - Throws: If the admin port cannot be opened or its secrets cannot be read.
     package func run() async throws {
         let signals = ProcessSignals.catching(ProcessSignal.allCases)
         defer { logSink.finish() }
@@ -43,7 +44,7 @@ package struct Canary: Sendable {
         }.run()
     }
 
-    /// A round at each interval, until the task is cancelled.
+    /// Runs one round per interval until the task is cancelled.
     private func fly() async {
         let clock = ContinuousClock()
         var next = clock.now
@@ -55,7 +56,7 @@ package struct Canary: Sendable {
                 round.stop()
             }
             if let landing { tell(landing) }
-            // What was missed is not made up for.
+            // Missed rounds are skipped, not made up for.
             next = max(next + plan.interval, clock.now)
             try? await Task.sleep(until: next, clock: clock)
         }

@@ -4,12 +4,12 @@ package import KafkaIO
 package import Telemetry
 package import Vocabulary
 
-/// What `heliograph canary` sends.
+/// What `heliograph canary` sends, and how often.
 package struct CanaryPlan: Hashable, Sendable {
     package let topic: KafkaTopic
     package let bundleID: String
     package let deviceToken: DeviceToken
-    /// From one event to the next, and how long an outcome may take.
+    /// The time from one event to the next, which is also the deadline for its outcome.
     package let interval: Duration
 
     package init(
@@ -25,9 +25,9 @@ package struct CanaryPlan: Hashable, Sendable {
     }
 }
 
-/// One event of the canary, and what became of it.
+/// One canary event and its result.
 ///
-/// Pure: `CanaryRound` has the clients.
+/// Pure: `CanaryRound` owns the Kafka clients.
 package struct CanaryFlight: Sendable {
     package enum Landing: Hashable, Sendable {
         case accepted(after: Duration)
@@ -37,11 +37,11 @@ package struct CanaryFlight: Sendable {
     package let eventID = "canary-\(UUID().uuidString.lowercased())"
     /// The event's JSON.
     package let event: [UInt8]
-    /// After it, nothing is waited for.
+    /// The deadline for the outcome.
     package let end: Instant
     private let start: Instant
     private var isWritten = false
-    /// Nil as long as it is on its way.
+    /// The result; nil while the event is in flight.
     package private(set) var landing: Landing?
 
     package init(_ plan: CanaryPlan, at start: Instant, wallClock: Timestamp) {
@@ -50,7 +50,7 @@ package struct CanaryFlight: Sendable {
         event = Self.event(eventID, plan, at: wallClock)
     }
 
-    /// The report of Kafka's: whether the event is written.
+    /// Handles the delivery report: whether Kafka has the event.
     package mutating func delivered(_ error: KafkaError?) {
         if let error {
             land(.failed(.kafka, cause: "\(error)"))
@@ -59,7 +59,7 @@ package struct CanaryFlight: Sendable {
         }
     }
 
-    /// A record of the results topic; of another event, mostly.
+    /// Handles a record of the results topic; most are about other events.
     package mutating func read(_ value: [UInt8]?, now: Instant) {
         guard let value, let outcome = try? JSONValue.parse(value),
             outcome["event_id"]?.string == eventID, let kind = outcome["outcome"]?.string
@@ -81,14 +81,14 @@ package struct CanaryFlight: Sendable {
         )
     }
 
-    /// What comes first counts.
+    /// Keeps the first result.
     private mutating func land(_ landing: Landing) {
         self.landing = self.landing ?? landing
     }
 
-    /// Silent on the device: it wakes the app, if at all, and shows nothing.
+    /// A silent notification: it may wake the app, but shows nothing.
     ///
-    /// It expires when nobody waits for it any more, so that none piles up while the service is down.
+    /// It expires at the deadline, so that events do not pile up while the service is down.
     private static func event(_ id: String, _ plan: CanaryPlan, at now: Timestamp) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

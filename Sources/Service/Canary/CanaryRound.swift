@@ -5,9 +5,9 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// Sends one event of the canary, and waits for its outcome.
+/// Sends one canary event and waits for its outcome.
 ///
-/// Each has clients of its own, so that none outlives a cluster that came back under other addresses.
+/// Each round makes its own Kafka clients, so it also works after the brokers' addresses change.
 final class CanaryRound: Sendable {
     private let configuration: Configuration
     private let plan: CanaryPlan
@@ -18,12 +18,12 @@ final class CanaryRound: Sendable {
         self.plan = plan
     }
 
-    /// From any thread: the round ends within a second.
+    /// Ends the round within a second; call it from any thread.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
     }
 
-    /// Blocks; nil when it was stopped.
+    /// Runs the round on this thread; nil if it was stopped.
     func fly() -> CanaryFlight.Landing? {
         do {
             return try exchange()
@@ -37,7 +37,7 @@ final class CanaryRound: Sendable {
         let loop = try EventLoop()
         try loop.register(wakeup.fileDescriptor, id: 0, interest: .read)
         let kafka = configuration.kafka
-        // First: what is written from now on is not missed.
+        // Before producing, so that the outcome is not missed.
         let reader = try TopicReader(
             topic: configuration.results.topic,
             from: .end,
@@ -54,7 +54,7 @@ final class CanaryRound: Sendable {
         )
         defer { producer.abandon() }
         var flight = CanaryFlight(plan, at: SystemClock.now, wallClock: SystemClock.wallClock)
-        // A key of its own, so that in time every partition has its turn.
+        // A new key each time, so that over time the events reach every partition.
         let key = Array(flight.eventID.utf8)
         try producer.produce(topic: plan.topic, key: key, value: flight.event, tag: 0)
         while !isStopped.load(ordering: .relaxed) {

@@ -98,14 +98,14 @@ final class TokenStatusReader: Sendable {
                 let trouble = "\(topic): \(error)"
                 latestTrouble.withLock { $0 = trouble }
                 log.warning("token status could not be read; retrying", [.error: trouble])
-                // Without an answer now there may be none for long: the shards start.
+                // Kafka may be unavailable for a long time, so let the shards start.
                 endLoading()
                 try? wait(Self.retryDelay)
             }
         }
     }
 
-    /// Reads on from `next` and updates it; returns when the topic must be read again.
+    /// Continues reading from `next` and updates it; returns when the topic must be read again.
     private func follow(
         from next: inout [TopicPartition: Offset],
         _ keys: inout TokenStatusKeys,

@@ -3,7 +3,7 @@ import KafkaIO
 /// The keys of `kafka.properties` that name a file instead of a value.
 enum KafkaPropertyFile {
     private static let suffix = "_file"
-    /// It is read again and again while the service runs, so it is a property itself.
+    /// A property itself, because clients read the file repeatedly while the service runs.
     static let tokens = "sasl.oauthbearer.token_file"
 
     /// The property whose value is in a file; nil: the key is itself a property.
@@ -66,6 +66,6 @@ extension Configuration {
 }
 
 private struct KafkaPropertyFileError: Error {
-    /// Completes a sentence about the file.
+    /// Continues a sentence that starts with the file's path.
     let sentence: String
 }

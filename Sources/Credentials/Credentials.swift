@@ -136,7 +136,7 @@ package final class Credentials: Sendable {
         }
     }
 
-    /// How many credentials do not use their present files; the files that all share count as one.
+    /// How many credentials could not adopt their current files; shared files count as one.
     package var unusableCount: Int {
         state.withLock { ($0.problems + [$0.commonProblem]).compactMap(\.self).count }
     }

@@ -177,7 +177,7 @@ private struct BytePattern: Sendable {
     /// For `^([0-9a-f]{2})+$`: the length is a multiple of this.
     private var unit = 1
 
-    /// A step takes 256 bytes, and some nanoseconds for each text, however short that is.
+    /// A step takes 256 bytes of memory, and some nanoseconds for every text, even a short one.
     private static let maxStepCount = 64
 
     var byteCount: Int { members.count + steps.count * MemoryLayout<Step>.stride }

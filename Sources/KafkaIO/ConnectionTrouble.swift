@@ -15,7 +15,7 @@ public struct ConnectionTrouble {
         var hasCertificate: Bool
         /// The library's version, if it cannot log in to Kafka 4 with the configured mechanism.
         var tooOldForKafka4: String?
-        /// The properties with which it logs in.
+        /// The names of the login properties.
         var credentials: String
 
         public init(

@@ -204,7 +204,7 @@ extension KafkaConfiguration {
         "open_cb": callback, "resolve_cb": callback, "background_event_cb": callback,
         "rebalance_cb": callback, "consume_cb": callback, "offset_commit_cb": callback,
         "dr_cb": callback, "dr_msg_cb": callback, "oauthbearer_token_refresh_cb": callback,
-        // With these 2.0.2 puts the first refresh into a queue that it never made, and crashes.
+        // With unsecured tokens, 2.0.2 crashes: the first refresh uses a queue that does not exist.
         "enable.sasl.oauthbearer.unsecure.jwt": Reservation(
             harmless: ["false"],
             reason: "unsecured tokens prove nothing"

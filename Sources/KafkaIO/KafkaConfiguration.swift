@@ -26,7 +26,7 @@ import CRdkafka
     /// Nil once librdkafka owns the properties.
     private var raw: OpaquePointer?
     private var hasInterceptor = false
-    /// Where the client's tokens come from, if they come from a file.
+    /// The file with the client's login tokens; nil: it uses none.
     let tokenFile: TokenFile?
     /// The properties that were set, in order, with secrets masked.
     private let settings: [(name: String, value: String)]
@@ -228,7 +228,7 @@ import CRdkafka
         return nil
     }
 
-    /// What is wrong with where tokens come from, in the properties of one role.
+    /// The problem with the source of login tokens, in the properties of one role.
     private static func tokenProblem(in own: [(String, String)]) -> Problem? {
         guard let (key, _) = own.last(where: isTokenLogin) else { return nil }
         func value(of name: String) -> String? {
@@ -298,7 +298,7 @@ public enum KafkaLibrary {
         unsafe String(cString: rd_kafka_version_str())
     }
 
-    /// It can ask an OAuth server for tokens (OIDC); Debian 12's cannot.
+    /// Whether librdkafka can fetch tokens from an OAuth server (OIDC); Debian 12's cannot.
     static var fetchesTokens: Bool {
         let trial = unsafe rd_kafka_conf_new()
         defer { unsafe rd_kafka_conf_destroy(trial) }

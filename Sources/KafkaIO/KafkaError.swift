@@ -120,7 +120,7 @@ extension KafkaError.Code {
     public static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
     public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
-    /// A call that the client does not allow in its present state.
+    /// The client does not allow the call in its current state.
     public static let wrongState = Self(RD_KAFKA_RESP_ERR__STATE)
     public static let waitCoordinator = Self(RD_KAFKA_RESP_ERR__WAIT_COORD)
     public static let purgedInQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)

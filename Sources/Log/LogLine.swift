@@ -65,7 +65,7 @@ package struct LogLine: Sendable {
             (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=")
         }
         guard !isPlain || text.isEmpty else { return text }
-        // Not by characters: with a mark that combines behind it, a quote is part of another one.
+        // Not by characters: a combining mark after a quote makes both one other character.
         var escaped = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar == "\"" || scalar == "\\" { escaped.append("\\") }

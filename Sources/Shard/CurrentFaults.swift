@@ -97,7 +97,7 @@ package struct CurrentFaults: Sendable {
         at now: Instant
     ) -> Bool {
         let last = refusedRecords.updateValue((topic, error, now), forKey: publication)
-        // The same refusal has more than one text: of a report, and of a call.
+        // Compare codes: delivery reports and calls describe the same refusal in different words.
         return last.map {
             $0.error.code != error.code || now - $0.at >= Self.kafkaTroubleLifetime
         } ?? true

@@ -26,7 +26,7 @@ package enum NearMiss {
         return short(words).first { isPart(letters, self.letters($0)) }
     }
 
-    /// A schema may have a name of a megabyte.
+    /// The words that are short enough to compare; a schema may have a name of a megabyte.
     private static func short(_ words: [String]) -> [String] {
         words.filter { $0.utf8.count <= 2 * bytesMax }
     }

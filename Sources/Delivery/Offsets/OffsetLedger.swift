@@ -314,7 +314,7 @@ public struct OffsetLedger: Sendable {
     /// The last known settled record after an incomplete one and before `limit`, and the next
     /// offset.
     ///
-    /// The record at the end of a log that was cut is not known.
+    /// The last record of a log that was cut is not known.
     private func lastSettled(below limit: Offset) -> (horizon: Offset, record: RecordMark)? {
         guard var end = farthest?.next else { return nil }
         var record = latest

@@ -151,7 +151,7 @@ final class TokenStatusReader: Sendable {
                 if hasCaughtUp, keys.passedOver > 0 { tellOfPassedOver(keys.passedOver) }
                 watchProgress(hasCaughtUp, readCount, patienceEnds, &nextProgress)
             }
-            // Until there is an answer, the trouble is that of the last try.
+            // Keep the previous attempt's error until Kafka answers.
             if hasCaughtUp || readCount > 0 { latestTrouble.withLock { $0 = nil } }
             if !hasCaughtUp, let trouble = reader.trouble { tell(trouble, &news) }
             write(keys.takeOutdated(), &tombstones)

@@ -72,7 +72,7 @@ final class AdminSecrets: Sendable {
 
     /// Serves the admin port until the task is cancelled.
     ///
-    /// - Throws: When it cannot listen there.
+    /// - Throws: If it cannot listen on the port.
     func serve(
         _ state: AdminState,
         onListening: @escaping @Sendable (_ port: UInt16) -> Void = { _ in }

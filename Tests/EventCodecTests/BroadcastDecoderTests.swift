@@ -30,7 +30,7 @@ import Vocabulary
         return (decoded, record)
     }
 
-    @Test func `a broadcast has a channel, and its payload stays byte for byte`() throws {
+    @Test func `a broadcast has a channel, and its payload is kept byte for byte`() throws {
         let text = Self.text.with("apns_request_id", "\"123e4567-e89b-12d3-a456-426614174000\"")
             .with("priority", "5").with("environment", "\"sandbox\"")
             .with("metadata", #"{ "k":"v" }"#).with("expiration", "1790000001")
@@ -63,7 +63,7 @@ import Vocabulary
             ("payload", "{\"aps\":{\"event\":\"start\"}}", .schemaViolation, "/payload/aps"),
         ] as [(String, String?, LocalReason, String)]
     )
-    func `what breaks the schema is invalid, with what could be read`(
+    func `a broadcast that breaks the schema is invalid and keeps its readable fields`(
         name: String,
         value: String?,
         reason: LocalReason,
@@ -85,14 +85,14 @@ import Vocabulary
         #"{"event":"end","timestamp":1.5,"dismissal-date":3.5}"#,
         #"{"event":"update","timestamp":1.5,"stale-date":2.5,"content-state":{}}"#,
     ])
-    func `times are numbers, as Apple has them`(aps: String) {
+    func `times may have fractions of a second, as Apple allows`(aps: String) {
         guard case .event = decode(Self.text.with("payload", "{\"aps\":\(aps)}")).0 else {
-            Issue.record("parts of seconds are allowed")
+            Issue.record("fractions of a second are allowed")
             return
         }
     }
 
-    @Test func `a payload that is only too large has a reason of its own`() {
+    @Test func `a payload that is only too large has its own reason`() {
         let aps = #"{"event":"update","timestamp":1,"content-state":{}}"#
         func payload(byteCount: Int) -> String {
             let frame = #"{"aps":\#(aps),"x":""}"#
@@ -105,13 +105,13 @@ import Vocabulary
         }
         let large = decode(Self.text.with("payload", payload(byteCount: 5121))).0
         guard case .invalid(let event) = large else {
-            Issue.record("5121 bytes are too many")
+            Issue.record("5121 bytes exceed the limit")
             return
         }
         #expect(event.reason == .payloadTooLarge)
     }
 
-    @Test func `a duplicate name makes no event`() {
+    @Test func `a duplicate name makes the broadcast malformed`() {
         var text = Self.text
         text.members.append(("expiration", "1"))
         guard case .invalid(let event) = decode(text).0 else {
@@ -123,7 +123,7 @@ import Vocabulary
     }
 
     @Test(arguments: PayloadPolicy.allCases)
-    func `a payload with a duplicate name makes no event`(policy: PayloadPolicy) {
+    func `a duplicate name in the payload makes the broadcast invalid`(policy: PayloadPolicy) {
         let payload = #"{"aps":{"event":"update","timestamp":1,"content-state":{"a":1,"a":2}}}"#
         let (decoded, _) = decode(Self.text.with("payload", payload)) {
             $0 = EventDecoder(payloadPolicy: policy)
@@ -148,7 +148,7 @@ import Vocabulary
         }
     }
 
-    /// A name of the other kind is one that the schema refuses, and is not looked for.
+    /// The schema rejects a name of the other kind, and the decoder does not read it.
     @Test(
         arguments: [
             (isBroadcast: true, "apns_id", "\"123e4567-e89b-12d3-a456-426614174000\""),
@@ -159,13 +159,13 @@ import Vocabulary
             (false, "channel_id", "\"aGk+/w==\""),
         ]
     )
-    func `each kind of event has names of its own`(
+    func `each kind of event has its own field names`(
         isBroadcast: Bool,
         name: String,
         value: String
     ) throws {
         var text = isBroadcast ? Self.text : EventText()
-        // Twice: of a name that is looked for, that makes no event at all.
+        // Twice, because a duplicate of a field that is read makes the event malformed.
         text.members += [(name, value), (name, value)]
         var decoder = EventDecoder()
         var record = text.record
@@ -194,7 +194,7 @@ import Vocabulary
         #expect(event.apnsID == derived)
     }
 
-    @Test func `no value is a tombstone, no JSON is malformed`() {
+    @Test func `a null value is a tombstone, and a value that is not JSON is malformed`() {
         var decoder = EventDecoder()
         var record = EventText.record(nil)
         let schema = BroadcastSchema()
@@ -209,7 +209,7 @@ import Vocabulary
         #expect(event.reason == .malformedEvent)
     }
 
-    @Test func `a CloudEvent may hold a broadcast`() throws {
+    @Test func `a CloudEvent may contain a broadcast`() throws {
         var text = EventText(members: [
             ("specversion", "\"1.0\""), ("id", "\"c\""), ("source", "\"/s\""), ("type", "\"t\""),
             ("data", String(decoding: Self.text.bytes, as: UTF8.self)),
@@ -225,8 +225,8 @@ import Vocabulary
         #expect(String(decoding: bytes[event.payload], as: UTF8.self).hasPrefix(#"{ "aps""#))
     }
 
-    /// The examples are the contract.
-    @Test func `a broadcast that is an example ends as its folder says`() throws {
+    /// The examples are part of the contract.
+    @Test func `each example broadcast is valid or invalid according to its folder`() throws {
         for folder in ["valid", "invalid"] {
             for example in try SchemaExample.all(of: .broadcastEventV1, folder) {
                 var decoder = EventDecoder(payloadPolicy: .off)

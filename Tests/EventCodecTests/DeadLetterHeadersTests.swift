@@ -63,7 +63,7 @@ import Vocabulary
     }
 
     @Test(arguments: DeadLetterHeaders.Style.allCases)
-    func `headers of an earlier failure are replaced and others kept`(
+    func `headers of an earlier failure are replaced, and others are kept`(
         style: DeadLetterHeaders.Style
     ) {
         let kept = RecordHeader(name: "x", value: nil)
@@ -78,7 +78,7 @@ import Vocabulary
     }
 
     @Test(arguments: DeadLetterHeaders.Style.allCases)
-    func `either style is read again`(style: DeadLetterHeaders.Style) {
+    func `both styles can be read back`(style: DeadLetterHeaders.Style) {
         let facts = DeadLetterFacts(headers: headers(style))
         #expect(facts.topic == KafkaTopic("notifications"))
         #expect(facts.partition == 258)
@@ -92,7 +92,7 @@ import Vocabulary
             ([], nil), ([UInt8](repeating: 0, count: 9), nil),
         ] as [([UInt8], Int64?)]
     )
-    func `a foreign writer's numbers may have 1 to 8 bytes`(bytes: [UInt8], number: Int64?) {
+    func `numbers from other writers may have 1 to 8 bytes`(bytes: [UInt8], number: Int64?) {
         let header = RecordHeader(name: "kafka_dlt-original-offset", value: bytes)
         #expect(DeadLetterFacts(headers: [header]).offset?.rawValue == number)
     }

@@ -26,7 +26,7 @@ import Vocabulary
                     "answered-us": "1767225600163000",
                 ]
             ),
-            // At once is an answer still.
+            // An answer may come in the same instant.
             (
                 .zero, .zero,
                 [
@@ -34,14 +34,14 @@ import Vocabulary
                     "answered-us": "1767225600123000",
                 ]
             ),
-            // The last attempt was not answered; the answer is an earlier one's.
+            // The last attempt was not answered; the answer belongs to an earlier attempt.
             (
                 .milliseconds(41), .milliseconds(40),
                 ["received-us": "1767225600123000", "sent-us": "1767225600164000"]
             ),
         ] as [(Duration?, Duration?, [String: String])]
     )
-    func `stations are microseconds, and only those that were passed`(
+    func `times are in microseconds, and only steps that happened have one`(
         sent: Duration?,
         answered: Duration?,
         expected: [String: String]
@@ -55,7 +55,7 @@ import Vocabulary
         #expect(Dictionary(uniqueKeysWithValues: found) == expected)
     }
 
-    @Test func `the wall clock is read once, so a jump makes no span negative`() {
+    @Test func `the wall clock is read once, so a jump cannot make a duration negative`() {
         let times = DeliveryTimes(
             receivedAt: Moment(
                 instant: Instant(nanoseconds: 0),

@@ -8,7 +8,7 @@ import Testing
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `each embedded schema is the file in schemas`() throws {
+    @Test func `each embedded schema equals its file in schemas`() throws {
         for schema in EmbeddedSchema.all {
             let file = Self.root.appending(path: "schemas/\(schema.name).schema.json")
             #expect(try String(contentsOf: file, encoding: .utf8) == schema.text)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: EmbeddedSchema.all)
-    func `each schema has valid and invalid examples that are such`(
+    func `each schema admits its valid examples and rejects its invalid ones`(
         embedded: EmbeddedSchema
     ) throws {
         let schema = embedded.compiled()
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: EmbeddedSchema.all)
-    func `each schema keeps to its metaschema`(embedded: EmbeddedSchema) throws {
+    func `each schema is valid against its metaschema`(embedded: EmbeddedSchema) throws {
         let text = #"{"$ref":"https://json-schema.org/draft/2020-12/schema"}"#
         let metaschema = try Schema(text: Array(text.utf8))
         var document = JSONDocument()

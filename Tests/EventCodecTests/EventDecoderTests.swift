@@ -3,7 +3,7 @@ import JSON
 import Testing
 import Vocabulary
 
-/// A valid event's members, to be changed one at a time.
+/// The members of a valid event, for tests that change one at a time.
 struct EventText {
     var members: [(String, String)] = [
         ("id", "\"e1\""), ("device_token", "\"00ffAA\""), ("bundle_id", "\"com.example.App\""),
@@ -35,7 +35,7 @@ struct EventText {
 }
 
 extension EventDecoder {
-    /// Decodes a record of the default source.
+    /// Decodes a record from the default source.
     mutating func decode(_ record: Record) -> DecodedRecord {
         var record = record
         return decode(&record, from: KafkaTopic("notifications"))
@@ -43,7 +43,7 @@ extension EventDecoder {
 }
 
 @Suite struct EventDecoderTests {
-    @Test func `an app's name is that of its own event, whatever names came before`() {
+    @Test func `the app's name comes from its own event, whatever names came before`() {
         var decoder = EventDecoder()
         for round in 0..<3 {
             for app in 0..<50 {
@@ -74,7 +74,7 @@ extension EventDecoder {
                 continue
             }
         }
-        // Each of these would be whole with its key: the event, and Confluent's prefix.
+        // With its key, each of these would be complete: the event, and Confluent's prefix.
         for end in [0, 1, text.count - 1] {
             for prefix: [UInt8] in [[], [0, 0, 0, 1, 2]] {
                 let value = prefix + text[..<end]
@@ -139,7 +139,7 @@ extension EventDecoder {
             ),
         ] as [(String, String?, String, String)]
     )
-    func `a broken field is named with its keyword`(
+    func `an invalid field is reported with its schema keyword`(
         name: String,
         value: String?,
         instance: String,
@@ -158,11 +158,11 @@ extension EventDecoder {
         #expect(event.id == (name == "id" ? nil : "e1"))
     }
 
-    /// Of whatever size it was: the outcome repeats it, and must fit its topic.
+    /// The outcome repeats these fields and must fit its topic, whatever their size was.
     @Test(arguments: [
         (DeviceToken.maxDigitCount, 255, true), (DeviceToken.maxDigitCount + 2, 256, false),
     ])
-    func `what is too long is not read out of an invalid event`(
+    func `a field that is too long is not read from an invalid event`(
         digits: Int,
         letters: Int,
         isRead: Bool
@@ -179,7 +179,7 @@ extension EventDecoder {
         #expect((event.destination != nil) == isRead)
     }
 
-    @Test func `background admits only priority 5`() {
+    @Test func `background allows only priority 5`() {
         var decoder = EventDecoder(payloadPolicy: .off)
         let background = EventText().with("push_type", "\"background\"")
         guard case .event = decoder.decode(background.with("priority", "5").record),
@@ -195,7 +195,7 @@ extension EventDecoder {
     }
 
     @Test(arguments: [("alert", 4096), ("voip", 5120)])
-    func `a payload is admitted up to its limit in bytes`(pushType: String, limit: Int) {
+    func `a payload is valid up to its limit in bytes`(pushType: String, limit: Int) {
         var decoder = EventDecoder()
         func decode(_ byteCount: Int) -> DecodedRecord {
             let text = #"{"x":""# + String(repeating: "x", count: byteCount - 8) + #""}"#
@@ -241,7 +241,7 @@ extension EventDecoder {
         #expect(event.deviceToken == nil)
     }
 
-    /// The outcome repeats `metadata` byte for byte, and would be as ambiguous.
+    /// The outcome repeats `metadata` byte for byte and would be just as ambiguous.
     @Test(
         arguments: [
             #"{"a":"1","a":"2"}"#, #"{"a":"1","\u0061":"1"}"#, #"{"\u0061":"1","b":"","a":"2"}"#,
@@ -268,7 +268,7 @@ extension EventDecoder {
         #expect(broken.metadata == nil)
     }
 
-    /// What a doubtful payload becomes: nothing is said of it, it is a warning, or it is refused.
+    /// The results for a questionable payload, which is ignored, warned about or rejected.
     private func underEachPolicy(
         _ text: EventText
     ) throws -> (warned: Event, refused: InvalidEvent) {
@@ -285,13 +285,13 @@ extension EventDecoder {
 
     private struct UnexpectedRecord: Error {}
 
-    /// At any depth, and whichever way the name is written.
+    /// The duplicate may be at any depth, and escapes do not hide it.
     @Test(arguments: [
         (#"{"aps":{"alert":"a","alert":"b"}}"#, "/payload/aps/alert"),
         (#"{"aps":{"alert":"a"},"x":[{"k":1,"\u006b":1}]}"#, "/payload/x/0/k"),
         (#"{"aps":{"alert":"a"},"aps":{"alert":"a"}}"#, "/payload/aps"),
     ])
-    func `a payload with a duplicate name is what the payload policy says`(
+    func `the payload policy decides about a duplicate name in the payload`(
         payload: String,
         place: String
     ) throws {
@@ -302,7 +302,7 @@ extension EventDecoder {
         #expect(refused.violations == warned.warnings)
     }
 
-    @Test func `a duplicate name is reported with what else is wrong with the payload`() {
+    @Test func `a duplicate name is reported with the payload's other violations`() {
         let text = EventText().with("payload", #"{"aps":{"badge":-1,"badge":-2}}"#)
         var decoder = EventDecoder(payloadPolicy: .strict)
         guard case .invalid(let event) = decoder.decode(text.record) else {
@@ -314,7 +314,7 @@ extension EventDecoder {
     }
 
     /// The outcome must fit its topic.
-    @Test func `the place of a duplicate name is reported within bounds`() {
+    @Test func `the path of a duplicate name is left out if it is too long`() {
         let name = String(repeating: "n", count: 100_000)
         let text = EventText().with("metadata", #"{"\#(name)":"1","\#(name)":"2"}"#)
         var decoder = EventDecoder()
@@ -326,7 +326,8 @@ extension EventDecoder {
         #expect(event.violations.map(\.instanceLocation) == [""])
     }
 
-    @Test func `a value over the size limit is too large, and no JSON is malformed`() {
+    @Test
+    func `a value over the size limit is too large, and a value that is not JSON is malformed`() {
         var decoder = EventDecoder(limits: JSONLimits(maxByteCount: 100))
         guard case .invalid(let large) = decoder.decode(EventText().record),
             case .invalid(let broken) = decoder.decode(EventText.record(Array("{".utf8)))
@@ -338,14 +339,14 @@ extension EventDecoder {
         #expect(broken.reason == .malformedEvent)
     }
 
-    @Test func `the payload policy decides what a doubtful payload becomes`() throws {
+    @Test func `the payload policy decides about a questionable payload`() throws {
         let text = EventText().with("payload", #"{"aps":{"badge":-1}}"#)
         let (warned, refused) = try underEachPolicy(text)
         #expect(warned.warnings.map(\.instanceLocation) == ["/payload/aps/badge"])
         #expect(refused.violations == warned.warnings)
     }
 
-    @Test func `mutated events never crash and are an event or invalid`() {
+    @Test func `mutated events never crash and are either valid or invalid`() {
         var random = SeededGenerator(seed: 20_260_131)
         var decoder = EventDecoder()
         let text = EventText().with("metadata", #"{"k":"\u00e9"}"#).with("expiration", "179e7")
@@ -370,7 +371,7 @@ extension EventDecoder {
                 #expect((1...20).contains(event.violations.count))
                 invalids += 1
             case .tombstone, .awaitingSchema, .unreadable:
-                Issue.record("neither null nor in want of a schema")
+                Issue.record("the record is not null and needs no schema")
             }
         }
         #expect(events > 0)

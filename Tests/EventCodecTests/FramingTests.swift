@@ -21,12 +21,12 @@ private let binaryHeaders = [
     header("ce_type", "t"),
 ]
 
-/// A structured CloudEvent around members of its own.
+/// A structured CloudEvent with these members besides the required ones.
 private func cloudEvent(_ members: String) -> [UInt8] {
     Array(#"{"specversion":"1.0","id":"1","source":"/s","type":"t",\#(members)}"#.utf8)
 }
 
-/// Base64 without a look at ours.
+/// An independent Base64 encoder, to check the program's own decoder.
 private func base64(_ bytes: [UInt8]) -> String {
     let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     var text = ""
@@ -81,7 +81,9 @@ private func base64(_ bytes: [UInt8]) -> String {
     ]
 
     @Test(arguments: wrapped.indices)
-    func `the event is found, and its ranges point into the record's bytes`(index: Int) throws {
+    func `every framing yields the event, and its ranges point into the record's bytes`(index: Int)
+        throws
+    {
         let (framing, arriving) = Self.wrapped[index]
         var record = arriving
         var decoder = EventDecoder()
@@ -94,12 +96,12 @@ private func base64(_ bytes: [UInt8]) -> String {
         let bytes = try #require(record.eventBytes)
         #expect(bytes[event.payload].elementsEqual(#"{ "aps" : {"alert":"hi"}}"#.utf8))
         #expect(bytes[try #require(event.metadata)].elementsEqual(#"{"k":"v"}"#.utf8))
-        // What came is kept for the dead letter.
+        // The original record is kept for the dead letter.
         #expect(record.value == arriving.value)
         #expect(record.headers == arriving.headers)
     }
 
-    @Test func `the time and the trace of a CloudEvent are defaults`() throws {
+    @Test func `a CloudEvent's time and trace are defaults`() throws {
         let time = #""time":"1970-01-01T00:00:01Z","traceparent":"\#(trace)""#
         let own = EventText().with("occurred_at", "\"1970-01-01T00:00:02Z\"")
         var decoder = EventDecoder()
@@ -121,7 +123,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         ("\"data_base64\":\"Q===\"", "/data_base64"), ("\"data_base64\":7", "/data_base64"),
         ("\"datacontenttype\":\"text/xml\",\"data\":{}", "/datacontenttype"),
     ])
-    func `a CloudEvent that is not as it should be says where`(members: String, pointer: String) {
+    func `an error in a CloudEvent is reported with its path`(members: String, pointer: String) {
         var decoder = EventDecoder()
         guard case .invalid(let event) = decoder.decode(record(cloudEvent(members))) else {
             Issue.record("not invalid")
@@ -132,7 +134,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(decoder.framing == .cloudEventsStructured)
     }
 
-    @Test func `a violation points into the CloudEvent`() {
+    @Test func `a violation's path starts at the CloudEvent`() {
         var decoder = EventDecoder()
         let data = String(decoding: EventText().with("priority", "7").bytes, as: UTF8.self)
         guard case .invalid(let event) = decoder.decode(record(cloudEvent("\"data\":\(data)")))
@@ -143,7 +145,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(event.violations.map(\.instanceLocation) == ["/data/priority"])
     }
 
-    @Test func `no JSON at all is unreadable`() {
+    @Test func `a value that is not JSON counts as unreadable`() {
         var decoder = EventDecoder()
         _ = decoder.decode(record(Array("hello".utf8)))
         #expect(decoder.framing == .unreadable)
@@ -151,7 +153,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(decoder.framing == .plain)
     }
 
-    @Test func `a large payload inside a CloudEvent is still only too large`() {
+    @Test func `a large payload in a CloudEvent is reported as too large`() {
         var decoder = EventDecoder()
         let payload = #"{"aps":{"alert":"hi"},"x":"\#(String(repeating: "x", count: 4096))"}"#
         let data = String(decoding: EventText().with("payload", payload).bytes, as: UTF8.self)
@@ -175,14 +177,14 @@ private func base64(_ bytes: [UInt8]) -> String {
         return decoder.decode(record)
     }
 
-    @Test func `without a registry the identifier is passed over`() {
+    @Test func `without a registry, the schema ID is ignored`() {
         guard case .event = Self.decode(nil) else {
             Issue.record("not an event")
             return
         }
     }
 
-    @Test func `an event waits for a schema that nobody has asked for`() {
+    @Test func `an event waits for a schema that is not known yet`() {
         guard case .awaitingSchema(let event, Self.reference) = Self.decode([:]) else {
             Issue.record("does not wait")
             return
@@ -190,7 +192,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(event.id == "e1")
     }
 
-    @Test func `an event that its own schema refuses waits for none`() {
+    @Test func `an event that is invalid against the event schema does not wait for another`() {
         var decoder = EventDecoder(registeredSchemas: [:])
         let value: [UInt8] = [0, 0, 0, 1, 2] + EventText().with("id", nil).bytes
         guard case .invalid = decoder.decode(EventText.record(value)) else {
@@ -206,7 +208,7 @@ private func base64(_ bytes: [UInt8]) -> String {
             "schemas/ids/258#"
         ),
     ])
-    func `an unusable schema says so`(
+    func `an unknown or unusable schema is the reason of the outcome`(
         schema: RegisteredSchema,
         reason: LocalReason,
         location: String
@@ -220,7 +222,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(event.violations.map(\.keywordLocation) == [location])
     }
 
-    /// Avro, Protobuf, or a JSON text that is cut short: before its schema is known nobody can say.
+    /// The value may be Avro, Protobuf or truncated JSON; only its schema can tell.
     @Test(
         arguments: [
             (
@@ -235,7 +237,7 @@ private func base64(_ bytes: [UInt8]) -> String {
             ),
         ] as [(RegisteredSchema?, LocalReason, String, String)]
     )
-    func `what is not JSON may be what its schema says`(
+    func `a value that is not JSON is explained by its schema`(
         schema: RegisteredSchema?,
         reason: LocalReason,
         beginning: String,
@@ -273,13 +275,13 @@ private func base64(_ bytes: [UInt8]) -> String {
         }
     }
 
-    /// Neither is what a schema could have asked for.
+    /// No schema can describe such a value.
     @Test(
         arguments: [
             [0xFF, 0xFE, 0x7B, 0, 0x7D, 0], [UInt8](repeating: 0x20, count: 2 << 20),
         ] as [[UInt8]]
     )
-    func `a text in another encoding, or too large, waits for no schema`(text: [UInt8]) {
+    func `a text in another encoding, or too large, does not wait for its schema`(text: [UInt8]) {
         var decoder = EventDecoder(registeredSchemas: [:])
         guard case .invalid = decoder.decode(EventText.record([0, 0, 0, 1, 2] + text)) else {
             Issue.record("not invalid")
@@ -288,7 +290,7 @@ private func base64(_ bytes: [UInt8]) -> String {
     }
 
     @Test(arguments: [(900, 900), (901, 903), (100_000, 903)])
-    func `of a cause that is too long for an outcome the beginning is reported`(
+    func `a cause that is too long for an outcome is truncated`(
         length: Int,
         told: Int
     ) throws {
@@ -302,7 +304,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect("\(violation.keywordLocation)\(violation.message)".utf8.count <= 4096)
     }
 
-    @Test func `a schema is named by the violations of it`() throws {
+    @Test func `violations of a registered schema name it`() throws {
         let schema = try Schema(text: Array(#"{"required":["team"]}"#.utf8))
         guard case .invalid(let event) = Self.decode([Self.reference: .usable(schema)]) else {
             Issue.record("not invalid")
@@ -312,12 +314,15 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(event.violations.map(\.keywordLocation) == ["schemas/ids/258#/required"])
     }
 
-    /// The identifier describes the record's JSON text, in which `data_base64` is one string.
+    /// The schema ID applies to the record's JSON text, in which `data_base64` is one string.
     @Test(
         arguments: [#"{"required":["specversion"]}"#, #"{"required":["payload"]}"#],
         [false, true]
     )
-    func `a CloudEvent's schema is of the CloudEvent`(schema: String, isBroadcast: Bool) throws {
+    func `the schema of a CloudEvent applies to the whole CloudEvent`(
+        schema: String,
+        isBroadcast: Bool
+    ) throws {
         let event = isBroadcast ? Self.broadcast : EventText()
         let base64 = #""data_base64":"\#(base64(event.bytes))""#
         let data = "\"data\":\(String(decoding: event.bytes, as: UTF8.self))"
@@ -348,7 +353,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         }
     }
 
-    /// Anywhere in the JSON text that the schema is of, also in what the event leaves out.
+    /// The duplicate may be anywhere in the JSON text, also outside the event.
     @Test(arguments: [
         (EventText().with("payload", #"{"x":{"k":1,"\u006b":2}}"#).bytes, "/payload/x/k"),
         (
@@ -356,7 +361,7 @@ private func base64(_ bytes: [UInt8]) -> String {
             "/ext"
         ),
     ])
-    func `a duplicate name matches no schema`(text: [UInt8], place: String) throws {
+    func `a duplicate name violates every registered schema`(text: [UInt8], place: String) throws {
         var decoder = EventDecoder(payloadPolicy: .off)
         let record = EventText.record([0, 0, 0, 1, 2] + text)
         guard case .event = decoder.decode(record) else {
@@ -383,7 +388,7 @@ private func base64(_ bytes: [UInt8]) -> String {
         ("expiration", "0"),
     ])
 
-    @Test func `a GUID is written as the registry's path has it`() {
+    @Test func `a GUID is written as in the registry's path`() {
         let guid: [UInt8] = [1] + (0..<16).map { UInt8($0 * 16 + 1) }
         var decoder = EventDecoder(registeredSchemas: [:])
         let record = EventText.record(guid + EventText().bytes)

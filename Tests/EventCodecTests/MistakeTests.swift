@@ -4,11 +4,11 @@ import JSON
 import Testing
 import Vocabulary
 
-/// A record as producers send it by mistake, and every violation that it has.
+/// A typical mistake of a producer, and every violation in it.
 struct Mistake: Sendable, CustomTestStringConvertible {
     let name: String
     let value: [UInt8]
-    /// None: the event is valid.
+    /// Empty if the event is valid.
     let answers: [[String]]
 
     var testDescription: String { name }
@@ -16,7 +16,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     private static let place = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Mistakes")
 
-    /// The files of `Tests/Mistakes`, whose `answers.json` has their violations.
+    /// The files of `Tests/Mistakes`; `answers.json` there lists their violations.
     static func all() throws -> [Mistake] {
         let answers = try Data(contentsOf: place.appending(path: "answers.json"))
         let table = try #require(JSONValue.parse(Array(answers)).object)
@@ -46,7 +46,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `every mistake is named`() throws {
+    @Test func `every mistake is reported with all its violations`() throws {
         let mistakes = try Mistake.all()
         #expect(mistakes.count == 19)
         for mistake in mistakes {
@@ -54,7 +54,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `a mistake is named the same in any frame`() throws {
+    @Test func `a mistake is reported the same way in every framing`() throws {
         for mistake in try Mistake.all() {
             let prefixed = EventText.record([0, 0, 0, 0, 7] + mistake.value)
             #expect(answers(prefixed) == mistake.answers, "\(mistake.name)")
@@ -80,7 +80,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         ] as [(String.Encoding, String)],
         ["{\"id\":\"é\"}", "[1]", " {\"€\":1}", "\"a\""]
     )
-    func `a text in another encoding is named`(
+    func `a text in another encoding is reported with its encoding`(
         encoding: (String.Encoding, String),
         text: String
     ) throws {
@@ -89,15 +89,15 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         #expect(answers(EventText.record(value)) == expected)
     }
 
-    /// What another schema describes by Confluent's identifier is no text at all.
+    /// After Confluent's schema ID, the value may be binary rather than text.
     @Test(arguments: [1, 31_500, 0x7B00])
-    func `a number before a value is not an encoding`(id: UInt32) {
+    func `a schema ID before a value is not mistaken for an encoding`(id: UInt32) {
         let prefix = (0..<4).map { UInt8(truncatingIfNeeded: id >> (24 - 8 * $0)) }
         let found = answers(EventText.record([0] + prefix + [0x0E, 0x08, 0x61, 0x62]))
         #expect(found.first?.last?.contains("UTF") == false, "\(found)")
     }
 
-    @Test func `behind a byte order mark positions are those of the record`() throws {
+    @Test func `after a byte order mark, ranges still point into the record's bytes`() throws {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         for prefix in [mark, [0, 0, 0, 0, 7] + mark] {
             let value = prefix + EventText().with("metadata", #"{"a":"b"}"#).bytes
@@ -112,7 +112,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `an identifier in upper case is the same in lower case`() throws {
+    @Test func `an APNs ID in upper case becomes lower case`() throws {
         let id = "7A08B502-9D5D-5688-A7E3-0AA49B94BC23"
         for (name, text) in [("mixed", "7a08b502-9D5D-5688-A7E3-0AA49B94bc23"), ("upper", id)] {
             var decoder = EventDecoder()

@@ -7,7 +7,7 @@ import Vocabulary
 @Suite struct OutcomeEncoderTests {
     private let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 3)
 
-    /// An outcome as the engine makes them: who decided, and APNs' status, go with the kind.
+    /// An outcome as the engine makes it: decider and APNs status fit the kind.
     private func outcome(
         _ kind: OutcomeKind,
         full: Bool,
@@ -68,11 +68,11 @@ import Vocabulary
     }
 
     @Test(arguments: OutcomeKind.allCases, [true, false])
-    func `every outcome matches its schema`(kind: OutcomeKind, full: Bool) throws {
+    func `every kind of outcome is valid against its schema`(kind: OutcomeKind, full: Bool) throws {
         #expect(try violations(outcome(kind, full: full)) == [])
     }
 
-    @Test func `every outcome keeps to its schema, whatever its reason`() throws {
+    @Test func `an outcome with any reason is valid against its schema`() throws {
         for kind in OutcomeKind.allCases {
             for reason in OutcomeRules.reasons(of: kind) {
                 #expect(
@@ -83,7 +83,7 @@ import Vocabulary
         }
     }
 
-    @Test func `every part of the subject keeps to the schema`() throws {
+    @Test func `every push type and environment is valid against the schema`() throws {
         for pushType in PushType.allCases {
             for environment in APNsEnvironment.allCases {
                 var outcome = outcome(.rejected, full: true)
@@ -95,7 +95,7 @@ import Vocabulary
     }
 
     @Test(arguments: OutcomeKind.allCases)
-    func `the schema admits the token actions that the kind can have, and no other`(
+    func `the schema admits exactly the token actions that the kind can have`(
         kind: OutcomeKind
     ) throws {
         for action in TokenAction.allCases {
@@ -106,7 +106,7 @@ import Vocabulary
         }
     }
 
-    @Test func `an outcome's fields are those of the design`() throws {
+    @Test func `an outcome has the documented fields`() throws {
         var encoder = OutcomeEncoder()
         var bytes: [UInt8] = []
         encoder.encode(
@@ -123,7 +123,7 @@ import Vocabulary
         #expect(value["unregistered_at"] == .integer(5))
     }
 
-    @Test func `an outcome's headers are its kind, its reason, and its event's identifier`() {
+    @Test func `an outcome's headers are its kind, its reason and its event's ID`() {
         var told: [String] = []
         for (kind, full) in [(OutcomeKind.rejected, true), (.accepted, true), (.accepted, false)] {
             let outcome = outcome(kind, full: full)
@@ -139,8 +139,7 @@ import Vocabulary
         #expect(told == expected)
     }
 
-    @Test func `an encoder writes the times of every outcome, whatever the last one's were`() throws
-    {
+    @Test func `the times of an outcome do not depend on the previous outcome`() throws {
         var encoder = OutcomeEncoder()
         let times: [(Int64, String)] = [
             (1_769_851_800_200, "2026-01-31T09:30:00.200Z"),
@@ -164,7 +163,7 @@ import Vocabulary
         }
     }
 
-    @Test func `an encoder writes every outcome as if it were its first`() {
+    @Test func `an outcome's bytes do not depend on previous outcomes`() {
         let plain = outcome(.accepted, full: true)
         var outcomes = [plain]
         func add(_ change: (inout Outcome) -> Void) {
@@ -187,14 +186,14 @@ import Vocabulary
         add { $0.subject.environment = .production }
         add { $0.subject.environment = nil }
         add { $0.subject.topic = APNsTopic("com.example.Aqq") }
-        // One text for Unicode, and two for whoever looks an app up.
+        // Equal for Unicode, and different as app names.
         add { $0.subject.topic = APNsTopic("\u{1E9B}\u{323}") }
         add { $0.subject.topic = APNsTopic("\u{17F}\u{323}\u{307}") }
         add { $0.subject.topic = nil }
         add { $0.subject.eventID = "another" }
         add { $0.violations = [] }
         var used = OutcomeEncoder()
-        // The encoder keeps what it last wrote: each comes behind each other, and behind itself.
+        // The encoder caches its last output, so every outcome follows every other and itself.
         func expectSame(_ outcome: Outcome, _ source: TopicPartition) {
             var fresh = OutcomeEncoder()
             var (bytes, expected): ([UInt8], [UInt8]) = ([], [])
@@ -217,7 +216,7 @@ import Vocabulary
         }
     }
 
-    @Test func `only what APNs said about the token makes a token status`() throws {
+    @Test func `only an answer from APNs about the token makes a token status`() throws {
         for kind in OutcomeKind.allCases {
             let status = OutcomeEncoder().tokenStatus(outcome(kind, full: true))
             #expect((status != nil) == (kind == .unregistered || kind == .rejected))
@@ -231,7 +230,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a token that is alive again has its status taken back by a tombstone`() throws {
+    @Test func `a tombstone withdraws the status of a token that is valid again`() throws {
         var outcome = outcome(.accepted, full: true)
         outcome.isTokenReadmitted = true
         let status = try #require(OutcomeEncoder().tokenStatus(outcome))

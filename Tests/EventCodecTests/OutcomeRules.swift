@@ -1,13 +1,13 @@
 import APNsRules
 import Vocabulary
 
-/// What outcomes of a kind can say, as the tables of reasons have it.
+/// The possible values of each kind of outcome, from the reason tables.
 enum OutcomeRules {
-    /// What an outcome of the kind may tell a reader to do with the token.
+    /// The token actions that an outcome of the kind can have.
     static func tokenActions(of kind: OutcomeKind) -> Set<TokenAction> {
         let rows = ReasonTable.rows.filter { $0.verdict.disposition.outcome == kind }
         let actions = Set(rows.map(\.verdict.tokenAction)).union(rows.isEmpty ? [.keep] : [])
-        // A fuse that is blown holds whatever is against the token.
+        // A blown token fuse turns every action against the token into `hold`.
         return actions == [.keep] ? actions : actions.union([.hold])
     }
 

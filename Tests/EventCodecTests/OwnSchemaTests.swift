@@ -3,14 +3,14 @@ import JSONSchema
 import Testing
 import Vocabulary
 
-/// The operator's own schemas for payloads.
+/// Payload schemas of the operator.
 @Suite struct OwnSchemaTests {
-    /// Both alternatives look at the same child, so that each level doubles the work.
+    /// Both alternatives check the same child, so each level doubles the work.
     private static let endless =
         ##"{"anyOf":[{"properties":{"a":{"$ref":"#"}},"required":["b"]},"##
         + ##"{"properties":{"a":{"$ref":"#"}},"required":["c"]}]}"##
 
-    @Test func `a schema that takes for ever makes the event invalid`() throws {
+    @Test func `a schema that takes too much work makes the event invalid`() throws {
         let tree = NamedSchema(name: "tree", schema: try Schema(text: Array(Self.endless.utf8)))
         let topic = KafkaTopic("notifications")
         var decoder = EventDecoder(
@@ -32,9 +32,9 @@ import Vocabulary
         #expect(invalid.violations.map(\.keywordLocation) == ["tree#"])
     }
 
-    /// What the condition says of one of the values is not said of the one that the app takes.
+    /// The condition may check one of the values while the app uses the other.
     @Test(arguments: PayloadPolicy.allCases, [true, false])
-    func `a duplicate name bypasses no condition`(
+    func `a duplicate name cannot bypass a condition`(
         policy: PayloadPolicy,
         isOfTopic: Bool
     ) throws {
@@ -64,8 +64,8 @@ import Vocabulary
 
     @Test(
         arguments: [
-            // How many members, how long their names and those of the schemas are, and what is told
-            // for the one schema and the other.
+            // The number of members, the length of their names and of the schemas' names, and the
+            // reported violations per schema.
             (9, 2, 1, [9, 9], nil), (10, 2, 1, [10, 10], nil),
             (11, 2, 1, [11, 8], "3 further violations are left out"),
             (30, 2, 1, [19, 0], "41 further violations are left out"),
@@ -74,7 +74,7 @@ import Vocabulary
             (1, 900, 2200, [1, 0], "1 further violation is left out"),
         ] as [(Int, Int, Int, [Int], String?)]
     )
-    func `two schemas share what an outcome has room for`(
+    func `two schemas share an outcome's room for violations`(
         count: Int,
         nameLength: Int,
         schemaNameLength: Int,

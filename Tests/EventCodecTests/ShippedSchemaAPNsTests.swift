@@ -4,11 +4,11 @@ import Vocabulary
 
 /// A change to a valid event that APNs would answer with an error.
 private struct RefusedRequest: Sendable, CustomTestStringConvertible {
-    /// The answer that never has to be given.
+    /// The answer that APNs would give.
     let reason: APNsReason
     let what: String
     let changes: [(name: String, value: String?)]
-    /// Where the violation is.
+    /// The path of the violation.
     let instance: String
 
     init(
@@ -30,7 +30,7 @@ private struct RefusedRequest: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The suffix that a push type's topic has ("Sending notification requests to APNs").
+/// The topic suffix of each push type ("Sending notification requests to APNs").
 private let suffixes: [(pushType: PushType, suffix: String)] = [
     (.location, ".location-query"), (.voip, ".voip"), (.complication, ".complication"),
     (.fileprovider, ".pushkit.fileprovider"), (.liveactivity, ".push-type.liveactivity"),
@@ -60,13 +60,13 @@ private let badDeviceTokens: [RefusedRequest] = [
     ),
     RefusedRequest(
         .badDeviceToken,
-        "other than hexadecimal digits",
+        "characters that are not hexadecimal digits",
         [("device_token", "\"zz\"")],
         at: "/device_token"
     ),
     RefusedRequest(
         .badPath,
-        "a token that changes the path",
+        "a token that would change the request path",
         [("device_token", "\"../4/00\"")],
         at: "/device_token"
     ),
@@ -103,14 +103,14 @@ private let badHeaders: [RefusedRequest] = [
     RefusedRequest(.badExpirationDate, "a text", [("expiration", "\"1\"")], at: "/expiration"),
     RefusedRequest(
         .badPriority,
-        "a priority beside 10, 5, 1",
+        "a priority other than 10, 5 or 1",
         [("priority", "7")],
         at: "/priority"
     ),
     RefusedRequest(.badPriority, "a text", [("priority", "\"5\"")], at: "/priority"),
     RefusedRequest(
         .badPriority,
-        "an urgent background notification",
+        "a background notification of priority 10",
         [("push_type", "\"background\""), ("priority", "10")],
         at: "/priority"
     ),
@@ -129,23 +129,23 @@ private let badHeaders: [RefusedRequest] = [
     RefusedRequest(.badCollapseID, "no byte", [("collapse_id", "\"\"")], at: "/collapse_id"),
     RefusedRequest(
         .badCollapseID,
-        "what no header can carry",
+        "characters that no header may contain",
         [("collapse_id", #""a\r\nb""#)],
         at: "/collapse_id"
     ),
     RefusedRequest(
         .badCollapseID,
-        "a space before",
+        "a leading space",
         [("collapse_id", "\" a\"")],
         at: "/collapse_id"
     ),
     RefusedRequest(
         .badCollapseID,
-        "a space behind",
+        "a trailing space",
         [("collapse_id", "\"a \"")],
         at: "/collapse_id"
     ),
-    RefusedRequest(.badCollapseID, "a space alone", [("collapse_id", "\" \"")], at: "/collapse_id"),
+    RefusedRequest(.badCollapseID, "only a space", [("collapse_id", "\" \"")], at: "/collapse_id"),
 ]
 
 private let badTopics: [RefusedRequest] =
@@ -167,7 +167,7 @@ private let badTopics: [RefusedRequest] =
         ),
         RefusedRequest(
             .badTopic,
-            "a line end",
+            "a line break",
             [("bundle_id", nil), ("topic", #""a\n""#)],
             at: "/topic"
         ),
@@ -200,14 +200,14 @@ private let badBodies: [RefusedRequest] =
         )
     }
 
-/// What APNs documents as an error never reaches it, and what it takes does.
+/// Requests that APNs documents as errors are never sent, and valid ones are.
 @Suite struct ShippedSchemaAPNsTests {
     @Test(arguments: badDeviceTokens + badHeaders + badTopics + badBodies)
-    fileprivate func `a request that APNs refuses is never made`(request: RefusedRequest) {
-        // Off: these rules hold whatever the operator thinks of payloads.
+    fileprivate func `a request that APNs would reject is not sent`(request: RefusedRequest) {
+        // These rules apply even with payload checks off.
         var decoder = EventDecoder(payloadPolicy: .off)
         guard case .invalid(let event) = decoder.decode(request.event.record) else {
-            Issue.record("it would be sent")
+            Issue.record("the request would be sent")
             return
         }
         #expect(event.violations.first?.instanceLocation == request.instance)
@@ -215,7 +215,7 @@ private let badBodies: [RefusedRequest] =
         #expect(event.reason == (isTooLarge ? .payloadTooLarge : .schemaViolation))
     }
 
-    @Test func `a duplicate name is refused like a duplicate header`() {
+    @Test func `a duplicate field is rejected like a duplicate header`() {
         for name in ["apns_id", "priority", "push_type", "collapse_id", "expiration", "topic"] {
             var text = EventText().with("bundle_id", nil).with("topic", "\"com.example.App\"")
                 .with("priority", "5").with("expiration", "0").with("collapse_id", "\"a\"")
@@ -227,7 +227,7 @@ private let badBodies: [RefusedRequest] =
             text.members.append(again)
             var decoder = EventDecoder(payloadPolicy: .off)
             guard case .invalid(let event) = decoder.decode(text.record) else {
-                Issue.record("\(name) stands twice and would be sent")
+                Issue.record("\(name) is duplicated and would be sent")
                 continue
             }
             #expect(event.reason == .malformedEvent)
@@ -235,7 +235,7 @@ private let badBodies: [RefusedRequest] =
     }
 
     @Test(arguments: PushType.allCases)
-    func `what APNs accepts is sent`(pushType: PushType) {
+    func `a request that APNs accepts is sent`(pushType: PushType) {
         let limit = pushType == .voip ? 5120 : 4096
         let plain = EventText().with("push_type", quoted(pushType.rawValue))
         var accepted = [

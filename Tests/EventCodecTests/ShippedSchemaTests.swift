@@ -6,11 +6,12 @@ import JSONSchema
 public import Testing
 import Vocabulary
 
-/// An example under `schemas/examples/`; what is wrong with it stands in `violations.json` there.
+/// An example in `schemas/examples/`, where `violations.json` lists the violation of each invalid
+/// one.
 struct SchemaExample: Sendable, CustomTestStringConvertible {
     let name: String
     let text: [UInt8]
-    /// Nil: valid.
+    /// Nil if the example is valid.
     let expected: Violation?
 
     var testDescription: String { name }
@@ -18,7 +19,7 @@ struct SchemaExample: Sendable, CustomTestStringConvertible {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Every file of the folder, in the order of names.
+    /// Every file in the folder, sorted by name.
     static func all(of schema: EmbeddedSchema, _ folder: String) throws -> [SchemaExample] {
         let place = root.appending(path: "schemas/examples/\(schema.name)")
         let files = try FileManager.default.contentsOfDirectory(
@@ -44,7 +45,7 @@ struct SchemaExample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The names that `violations.json` has.
+    /// The names in `violations.json`.
     static func rows(of schema: EmbeddedSchema) throws -> [String] {
         let place = root.appending(path: "schemas/examples/\(schema.name)/violations.json")
         let table = try JSONValue.parse(Array(Data(contentsOf: place)))
@@ -57,7 +58,7 @@ extension EmbeddedSchema: CustomTestStringConvertible {
 }
 
 @Suite struct ShippedSchemaTests {
-    /// What both ways of checking say; they have to agree.
+    /// The violations, after checking that both validators agree.
     private func violations(_ schema: Schema, _ text: [UInt8]) throws -> [Violation] {
         var document = JSONDocument()
         try document.parse(text)
@@ -78,7 +79,7 @@ extension EmbeddedSchema: CustomTestStringConvertible {
     }
 
     @Test(arguments: EmbeddedSchema.all)
-    func `every invalid example breaks the one rule that its row names`(
+    func `every invalid example breaks exactly the rule in its row`(
         embedded: EmbeddedSchema
     ) throws {
         let schema = embedded.compiled()
@@ -95,7 +96,7 @@ extension EmbeddedSchema: CustomTestStringConvertible {
                 found.first?.keywordLocation == expected.keywordLocation,
                 "\(example.name): \(found)"
             )
-            // An alternative is explained by its branches; nothing else may be wrong.
+            // The branches of an alternative explain it; no other violation is allowed.
             for other in found.dropFirst() {
                 #expect(
                     other.keywordLocation.hasPrefix(expected.keywordLocation + "/"),
@@ -105,7 +106,7 @@ extension EmbeddedSchema: CustomTestStringConvertible {
         }
     }
 
-    @Test func `an event that is an example ends as its folder says`() throws {
+    @Test func `each example event is valid or invalid according to its folder`() throws {
         for folder in ["valid", "invalid"] {
             for example in try SchemaExample.all(of: .notificationEventV1, folder) {
                 var decoder = EventDecoder(payloadPolicy: .off)
@@ -120,8 +121,8 @@ extension EmbeddedSchema: CustomTestStringConvertible {
         }
     }
 
-    /// A reader tests against these.
-    @Test func `an example of an outcome says what the tables of reasons say`() throws {
+    /// Consumers use these examples in their tests.
+    @Test func `every example outcome agrees with the reason tables`() throws {
         for example in try SchemaExample.all(of: .notificationOutcomeV1, "valid") {
             let value = try JSONValue.parse(example.text)
             func text(_ name: String) -> String? { value[name]?.string }
@@ -147,7 +148,7 @@ extension EmbeddedSchema: CustomTestStringConvertible {
         }
     }
 
-    @Test func `an example of a token status says what the tables of reasons say`() throws {
+    @Test func `every example token status agrees with the reason tables`() throws {
         for example in try SchemaExample.all(of: .tokenStatusV1, "valid") {
             let value = try JSONValue.parse(example.text)
             let reason = try #require(value["reason"]?.string.map { Reason(recorded: $0) })
@@ -163,7 +164,7 @@ extension EmbeddedSchema: CustomTestStringConvertible {
         }
     }
 
-    /// Editors and generated documentation show nothing but these.
+    /// Editors and generated documentation show only these.
     @Test(arguments: EmbeddedSchema.all)
     func `every top-level property has a title, a description and a type`(
         embedded: EmbeddedSchema
@@ -196,7 +197,7 @@ extension EmbeddedSchema: CustomTestStringConvertible {
                 writer.endObject()
                 let compiled = embedded.compiled()
                 let found = try violations(compiled, writer.bytes)
-                // Rules over several properties need the others too.
+                // Rules across several properties do not apply to one alone.
                 let own = found.filter { $0.keywordLocation.hasPrefix("/properties/") }
                 #expect(own == [], "\(property.name)")
             }

@@ -14,9 +14,9 @@ import Vocabulary
 
     @Test(arguments: [
         parent, other,
-        // Flags of later versions are kept (3.2.2.4).
+        // Flags from later versions are kept (3.2.2.4).
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-ff",
-        // A later version is read by these rules, and may be longer (3.2.4).
+        // A later version follows these rules and may be longer (3.2.4).
         "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings",
         "00-00000000000000000000000000000001-0000000000000001-00",
@@ -29,7 +29,7 @@ import Vocabulary
     @Test(arguments: [
         "", "00", "mine", String(parent.dropLast()), parent + "-", parent + "1", " " + parent,
         parent + " ",
-        // Version ff is invalid (3.2.2.1), and a longer one goes on with a dash.
+        // Version ff is invalid (3.2.2.1), and a longer text continues with a dash.
         "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-011",
         "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-"
@@ -44,11 +44,11 @@ import Vocabulary
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331_01",
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0g",
     ])
-    func `an invalid traceparent is not, nor the tracestate with it`(text: String) {
+    func `an invalid traceparent is dropped, along with the tracestate`(text: String) {
         #expect(TraceContext(Self.headers([("traceparent", text), ("tracestate", "a=b")])) == nil)
     }
 
-    @Test func `two, none, or one without a value are no context`() {
+    @Test func `two traceparents, none, or one without a value make no context`() {
         let twice = [("traceparent", Self.parent), ("traceparent", Self.other)]
         #expect(TraceContext(Self.headers(twice)) == nil)
         #expect(TraceContext(Self.headers([("tracestate", "a=b")])) == nil)
@@ -56,7 +56,7 @@ import Vocabulary
         #expect(TraceContext([RecordHeader(name: "traceparent", value: nil)]) == nil)
     }
 
-    @Test func `names are found in any case, and written in lower case`() {
+    @Test func `names are read in any case and written in lower case`() {
         let found = TraceContext(
             Self.headers([("TraceParent", Self.parent), ("x", "y"), ("TRACESTATE", "a=b")])
         )
@@ -91,19 +91,19 @@ import Vocabulary
         "a=\n", "a=ü", members(33),
         String(repeating: "k", count: 257) + "=v", "k=" + String(repeating: "v", count: 257),
     ])
-    func `an invalid tracestate is left out, and the traceparent stays`(text: String) {
+    func `an invalid tracestate is dropped, and the traceparent is kept`(text: String) {
         #expect(TraceContext(Self.headers([("traceparent", Self.parent)])) != nil)
         #expect(Self.passedOn([text]) == nil)
     }
 
-    @Test func `several tracestates are one list`() {
+    @Test func `several tracestates are joined into one list`() {
         #expect(Self.passedOn(["a=b", "c=d"]) == "a=b,c=d")
         #expect(Self.passedOn(["a=b", "a=d"]) == nil)
     }
 
     // MARK: Precedence
 
-    /// What the outcome's headers take over of a record and the CloudEvent in it.
+    /// The trace headers of the outcome for a record and its CloudEvent.
     private static func taken(
         _ record: [(String, String)],
         _ cloudEvent: [(String, String)]
@@ -129,7 +129,7 @@ import Vocabulary
 
     @Test(
         arguments: [
-            // The record's counts more, and is never mixed with the CloudEvent's.
+            // The record's context wins and is never mixed with the CloudEvent's.
             (
                 [("traceparent", parent)], [("traceparent", other), ("tracestate", "a=b")], parent,
                 nil
@@ -139,7 +139,7 @@ import Vocabulary
                 [("traceparent", other), ("tracestate", "a=b")], parent, "r=1"
             ),
             ([], [("traceparent", other), ("tracestate", "a=b")], other, "a=b"),
-            // One that is not valid is none.
+            // An invalid one counts as none.
             ([("traceparent", "mine")], [("traceparent", other)], other, nil),
             ([("tracestate", "r=1")], [("traceparent", other)], other, nil),
             ([("traceparent", parent)], [("traceparent", "mine")], parent, nil),
@@ -147,7 +147,7 @@ import Vocabulary
             ([("traceparent", "mine")], [("traceparent", "yours")], nil, nil),
         ] as [([(String, String)], [(String, String)], String?, String?)]
     )
-    func `the record's context counts more than the CloudEvent's`(
+    func `the record's context wins over the CloudEvent's`(
         record: [(String, String)],
         cloudEvent: [(String, String)],
         parent: String?,

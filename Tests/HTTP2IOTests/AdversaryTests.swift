@@ -2,9 +2,8 @@ import HTTP2IO
 import Testing
 import Vocabulary
 
-/// A peer that knows HTTP/2 and breaks it, as a seed decides.
-///
-/// Its frames are nearly right: twice, out of order, cut short or damaged.
+/// A peer that knows HTTP/2 and violates it, driven by a seed. Its frames are almost correct:
+/// duplicated, out of order, truncated or damaged.
 private struct Adversary {
     var generator: SeededGenerator
 
@@ -34,7 +33,7 @@ private struct Adversary {
         return bytes
     }
 
-    /// Mostly streams that the client has opened, sometimes any.
+    /// Usually a stream that the client has opened, sometimes any other.
     private mutating func streamID(_ count: Int) -> UInt32 {
         if strikes(oneIn: 60) { return UInt32(number(0...2 * count + 8)) }
         return UInt32(2 * number(0...max(0, count - 1)) + 1)
@@ -58,7 +57,7 @@ private struct Adversary {
         }
     }
 
-    /// An answer, whole or with parts missing; static entries of RFC 7541, appendix A.
+    /// A response, complete or with parts missing; static entries of RFC 7541, appendix A.
     private mutating func answer(_ stream: UInt32) -> [RawFrame] {
         // 8: status 200, 12: 400, 14: 500; and a content-type.
         let blocks: [[UInt8]] = [[0x88], [0x8c], [0x8e], [0x88, 0x5f, 1, 0x61]]
@@ -118,7 +117,7 @@ private struct Adversary {
         )
     }
 
-    /// PUSH_PROMISE, CONTINUATION or PRIORITY, where a server has none to send.
+    /// PUSH_PROMISE, CONTINUATION or PRIORITY, which a server may not send here.
     private mutating func oddity(_ stream: UInt32) -> RawFrame {
         let type = UInt8(pick([2, 5, 9]))
         return RawFrame(type: type, flags: 4, streamID: stream, payload: octets(number(0...8)))
@@ -131,7 +130,7 @@ private struct Adversary {
 
 @Suite struct AdversaryTests {
     @Test(arguments: 0..<400 as Range<UInt64>)
-    func `whatever the peer does, a request ends once and is sent once at most`(
+    func `whatever the peer does, a request ends once and is sent at most once`(
         seed: UInt64
     ) throws {
         var adversary = Adversary(seed: seed)
@@ -150,7 +149,7 @@ private struct Adversary {
         #expect(besieged.contradictions() == [])
     }
 
-    @Test func `the adversary is not so wild that nothing is ever answered`() throws {
+    @Test func `the adversary still answers some requests`() throws {
         var answered = 0
         var failed = 0
         for seed in UInt64(0)..<50 {

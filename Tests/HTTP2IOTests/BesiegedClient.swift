@@ -1,6 +1,6 @@
 import HTTP2IO
 
-/// A client whose peer is up to no good, and the books of what became of its requests.
+/// A client with a hostile peer, and a record of how its requests ended.
 final class BesiegedClient {
     let server: RawServer
     private(set) var submittedCount: UInt64 = 0
@@ -13,7 +13,7 @@ final class BesiegedClient {
 
     private var client: ClientConnection { server.client }
 
-    /// Submits a request, if the client takes one.
+    /// Submits a request if the client accepts it.
     func submit(bodyByteCount: Int) throws {
         let tag = submittedCount
         let body = [UInt8](repeating: 1, count: bodyByteCount)
@@ -25,7 +25,7 @@ final class BesiegedClient {
         try server.exchange()
     }
 
-    /// Cancels the `choice`th of the requests that are open.
+    /// Cancels the `choice`th open request.
     func cancel(_ choice: Int) throws {
         guard !open.isEmpty else { return }
         let tag = open.sorted()[choice % open.count]
@@ -44,15 +44,14 @@ final class BesiegedClient {
         try server.exchange()
     }
 
-    /// Lets the peer say something.
+    /// Receives bytes from the peer.
     func suffer(_ bytes: [UInt8]) throws {
         guard !client.isClosed, !bytes.isEmpty else { return }
         try server.send(bytes: bytes)
     }
 
     /// Closes the client.
-    ///
-    /// - Returns: What does not add up; empty when all is well.
+    /// - Returns: The contradictions found; empty if there are none.
     func contradictions() -> [String] {
         client.close()
         client.takeEvents(into: &server.events)
@@ -76,13 +75,13 @@ final class BesiegedClient {
         }
         if closings != 1 { found.append("closed \(closings) times") }
         guard case .closed? = server.events.last else {
-            found.append("something happened after the end")
+            found.append("an event followed the end")
             return found
         }
         return found + wireContradictions
     }
 
-    /// No request may be sent twice: one HEADERS for each submitted, each on a new stream.
+    /// No request may be sent twice: at most one HEADERS per request, each on a new stream.
     private var wireContradictions: [String] {
         let streams = server.frames.filter { $0.type == RawFrame.headers }.map(\.streamID)
         var found: [String] = []

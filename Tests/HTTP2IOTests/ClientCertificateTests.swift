@@ -24,7 +24,7 @@ import Vocabulary
         )
     }
 
-    @Test func `certificate and key may stand in one PEM file`() throws {
+    @Test func `certificate and key may be in one PEM file`() throws {
         let identity = Pair.authority.providerIdentity(
             bundleID: "com.example.App",
             topics: ["com.example.App", "com.example.App.voip"],
@@ -47,7 +47,7 @@ import Vocabulary
         #expect(facts.topics == ["com.example.App"])
     }
 
-    /// As a string, as a list with kinds, and as a mark that says nothing.
+    /// As a string, as a list with types, and as a marker without content.
     @Test(
         arguments: [
             ([0x0C, 3] + Array("a.v".utf8), ["a", "a.v"]),
@@ -59,7 +59,7 @@ import Vocabulary
             ([0x05, 0x00], ["a"]), ([0x0C, 0x00], ["a"]), ([0x0C, 0x09, 0x61], ["a"]),
         ] as [([UInt8], [String])]
     )
-    func `topics for VoIP may stand in an extension of their own`(
+    func `VoIP topics may be in their own extension`(
         value: [UInt8],
         topics: [String]
     ) throws {
@@ -77,7 +77,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the key's own certificate comes first, wherever it stands`() throws {
+    @Test func `the certificate of the key comes first, wherever it is in the file`() throws {
         let other = Pair.authority.providerIdentity(bundleID: "com.example.Other", topics: [])
         let own = Pair.authority.providerIdentity(bundleID: "com.example.Own", topics: [])
         let certificate = try ClientCertificate(

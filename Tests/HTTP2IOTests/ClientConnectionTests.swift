@@ -14,13 +14,13 @@ import Vocabulary
         #expect(pair.serverEvents == [.opened, .settingsAcknowledged])
     }
 
-    @Test func `without a limit of the server the client keeps to a hundred streams`() throws {
+    @Test func `without a limit from the server, the client opens at most 100 streams`() throws {
         let pair = try Pair(settings: [])
         pair.run()
         #expect(pair.clientEvents == [.opened(maxConcurrentStreams: 100)])
     }
 
-    @Test func `the client's own bound holds when the server allows more`() throws {
+    @Test func `the client's own limit applies if the server allows more`() throws {
         var limits = ClientLimits()
         limits.maxOpenStreams = 3
         let pair = try Pair(settings: [.maxConcurrentStreams(UInt32.max)], limits: limits)
@@ -28,7 +28,7 @@ import Vocabulary
         #expect(pair.clientEvents == [.opened(maxConcurrentStreams: 3)])
     }
 
-    @Test func `a request arrives whole and its answer comes back`() throws {
+    @Test func `a request arrives complete, and its response returns`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(5), body: Array("xhellox".utf8), range: 1..<6, tag: 9)
         pair.run()
@@ -54,7 +54,7 @@ import Vocabulary
         #expect(pair.client.openStreamCount == 0)
     }
 
-    @Test func `a thousand streams at once each get their own answer`() throws {
+    @Test func `each of a thousand concurrent streams gets its own response`() throws {
         let pair = try Pair.opened(settings: [.maxConcurrentStreams(1000)])
         for round in 0..<3 {
             for number in 0..<1000 {
@@ -78,7 +78,7 @@ import Vocabulary
     @Test(arguments: [
         (1, "\r\n", SubmitError.badHeaderField), (2, "a\u{0}b", .badHeaderField),
     ])
-    func `a value that would break the framing is refused`(
+    func `a value that would break the framing is rejected`(
         tag: UInt64,
         value: String,
         error: SubmitError
@@ -125,7 +125,7 @@ import Vocabulary
         #expect(pair.clientEvents == [.pingAnswered])
     }
 
-    @Test func `a body larger than the window goes through as the window opens`() throws {
+    @Test func `a body larger than the window is sent as the window opens`() throws {
         let pair = try Pair.opened(settings: [.initialWindowSize(100)])
         let body = (0..<50_000).map { UInt8(truncatingIfNeeded: $0) }
         try pair.client.submit(requestHeaders(), body: body, tag: 1)
@@ -133,7 +133,7 @@ import Vocabulary
         #expect(pair.requests.map(\.body) == [body])
     }
 
-    @Test func `bodies beyond the connection's window all arrive`() throws {
+    @Test func `bodies that together exceed the connection's window all arrive`() throws {
         let pair = try Pair.opened()
         let body = [UInt8](repeating: 7, count: 5000)
         for tag in 0..<100 {
@@ -144,7 +144,7 @@ import Vocabulary
         #expect(pair.requests.allSatisfy { $0.body == body })
     }
 
-    @Test func `one turn's requests share full TLS records`() throws {
+    @Test func `requests of one turn share full TLS records`() throws {
         let pair = try Pair.opened(settings: [.maxConcurrentStreams(1000)])
         let body = [UInt8](repeating: 120, count: 150)
         for number in 0..<500 {
@@ -165,7 +165,7 @@ import Vocabulary
         #expect(lengths.dropLast().allSatisfy { $0 == full })
     }
 
-    @Test func `who reads events sees those behind each`() throws {
+    @Test func `a reader of an event can see the events after it`() throws {
         let pair = try Pair.opened()
         for tag in 1...3 as ClosedRange<UInt64> {
             try pair.client.submit(requestHeaders(), body: [], tag: tag)
@@ -190,9 +190,9 @@ import Vocabulary
         #expect(seen == [[1, 2, 3], [2, 3], [3]])
     }
 
-    @Test func `a response that is read in place shows nothing of one before`() throws {
+    @Test func `a response read in place contains nothing of an earlier one`() throws {
         let pair = try Pair.opened()
-        // The later ones have less to say.
+        // Later responses are shorter.
         for headers in [[("first", "long"), ("second", "longer")], [("third", "x")], []] {
             for tag in 1...4 as ClosedRange<UInt64> {
                 let body = Array(repeating: UInt8(tag), count: 100 * headers.count)
@@ -215,12 +215,12 @@ import Vocabulary
                 tag += 1
                 let body = Array(repeating: UInt8(tag), count: 100 * headers.count)
                 let response = HTTP2Response(status: 200, headers: headers, body: body)
-                // Compared here: what is kept is not used again.
+                // Compared here, because keeping the event would prevent reuse of its memory.
                 #expect(event == .responseArrived(tag: tag, response))
             }
             #expect(tag == 4)
         }
-        pair.client.readEvents { _ in Issue.record("an event was told twice") }
+        pair.client.readEvents { _ in Issue.record("an event was reported twice") }
     }
 }
 

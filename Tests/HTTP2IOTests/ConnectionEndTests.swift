@@ -3,7 +3,7 @@ import HTTP2Peer
 import Testing
 import Vocabulary
 
-/// How streams and connections end, other than well.
+/// How streams and connections fail or close.
 @Suite struct ConnectionEndTests {
     @Test(arguments: [
         (HTTP2ErrorCode.refusedStream, StreamFailure.refused, true),
@@ -14,7 +14,7 @@ import Vocabulary
         (.enhanceYourCalm, .reset(.enhanceYourCalm), false),
         (.noError, .reset(.noError), false),
     ])
-    func `RST_STREAM fails the one request`(
+    func `RST_STREAM fails only its request`(
         code: HTTP2ErrorCode,
         failure: StreamFailure,
         isUnprocessed: Bool
@@ -61,7 +61,7 @@ import Vocabulary
         )
     }
 
-    @Test func `GOAWAY also gives back what was submitted and not yet sent`() throws {
+    @Test func `GOAWAY also gives back requests that were not sent yet`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(), body: [], tag: 1)
         pair.server.sendGoAway(lastStreamID: 0, errorCode: .noError)
@@ -72,7 +72,7 @@ import Vocabulary
         #expect(pair.clientEvents.last == .closed(.goAway(.noError)))
     }
 
-    @Test func `shutdown lets open streams finish and takes no more`() throws {
+    @Test func `shutdown lets open streams finish and accepts no more`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(), body: [], tag: 1)
         pair.run()
@@ -92,7 +92,7 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `GOAWAY goes out after the last answer, or the last request that is given up`(
+    func `GOAWAY is sent after the last response or cancelled request`(
         isAnswered: Bool
     ) throws {
         let server = try RawServer()
@@ -123,8 +123,7 @@ import Vocabulary
         #expect(server.frames.last?.type == RawFrame.goAway)
     }
 
-    @Test func `closing fails every open request once, and reports what was never written`() throws
-    {
+    @Test func `closing fails each open request once and reports those never written`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(), body: [], tag: 1)
         pair.run()
@@ -146,7 +145,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the peer's end without GOAWAY fails what is open`() throws {
+    @Test func `a close by the peer without GOAWAY fails open requests`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(), body: [], tag: 1)
         pair.run()
@@ -180,7 +179,7 @@ import Vocabulary
             ),
         ] as [(RawFrame, Int32, HTTP2ErrorCode, [UInt8])]
     )
-    func `GOAWAY before SETTINGS says why, however it is cut`(
+    func `GOAWAY before SETTINGS is reported, however its bytes are split`(
         frame: RawFrame,
         lastStreamID: Int32,
         code: HTTP2ErrorCode,
@@ -207,7 +206,7 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        // GOAWAY of a stream, without its fixed part, and longer than a frame may be.
+        // GOAWAY on a stream, without its fixed part, and longer than a frame may be.
         RawFrame(type: 7, streamID: 1, payload: [UInt8](repeating: 0, count: 8)).bytes,
         RawFrame(type: 7, payload: [0, 0, 0, 0]).bytes,
         RawFrame(type: 7, payload: [UInt8](repeating: 0, count: 16385)).bytes,
@@ -215,7 +214,7 @@ import Vocabulary
         RawFrame(type: RawFrame.settings, flags: 1).bytes,
         Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
     ])
-    func `whatever else comes before SETTINGS is a breach of HTTP-2`(greeting: [UInt8]) throws {
+    func `any other bytes before SETTINGS violate HTTP-2`(greeting: [UInt8]) throws {
         let server = try RawServer(greeting: greeting)
         #expect(server.events == [.closed(.protocolViolation(.protocolError))])
     }
@@ -236,7 +235,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a stream limit that falls to one is obeyed and lifted again`() throws {
+    @Test func `a stream limit that falls to one is obeyed until it is raised`() throws {
         let pair = try Pair.opened(settings: [.maxConcurrentStreams(3)])
         for tag in 1...3 { try pair.client.submit(requestHeaders(), body: [], tag: UInt64(tag)) }
         #expect(throws: SubmitError.streamLimitReached) {
@@ -259,7 +258,8 @@ import Vocabulary
         try pair.client.submit(requestHeaders(), body: [], tag: 6)
     }
 
-    @Test func `the server refuses streams over a limit that the client has not heard of`() throws {
+    @Test func `the server refuses streams over a limit that the client does not know yet`() throws
+    {
         let pair = try Pair.opened(settings: [.maxConcurrentStreams(3)])
         pair.server.submitSettings([.maxConcurrentStreams(1)])
         pair.server.flush()
@@ -274,7 +274,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a stream is answered once, and not after its end`() throws {
+    @Test func `a stream is answered once and never after its end`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(), body: [], tag: 1)
         pair.run()
@@ -288,7 +288,7 @@ import Vocabulary
         #expect(pair.clientEvents == [.responseArrived(tag: 1, response)])
     }
 
-    @Test func `a lenient server leaves the judgement to its owner`() throws {
+    @Test func `a lenient server accepts streams over the limit`() throws {
         let pair = try Pair.opened(settings: [.maxConcurrentStreams(2)]) {
             $0.refusesExcessStreams = false
         }

@@ -36,10 +36,9 @@ import Vocabulary
         #expect(!verifier.isValid(Self.rfcSignature, of: message + [0]))
     }
 
-    /// Keys, messages, r and s that others made.
-    ///
-    /// The first two are those of RFC 6979, A.2.5. The others come from OpenSSL 4.0.3 by Python's
-    /// `cryptography`: the smallest and greatest keys, short ones, and r and s that begin with 0.
+    /// Keys, messages, r and s from other implementations. The first two come from RFC 6979, A.2.5,
+    /// the others from OpenSSL 4.0.3 through Python's `cryptography`: the smallest and largest
+    /// keys, short keys, and r and s that begin with 0.
     static let deterministic = [
         (
             "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721", "sample",
@@ -124,13 +123,13 @@ import Vocabulary
     ]
 
     @Test(arguments: deterministic)
-    func `key and message alone make the signature, as in RFC 6979`(
+    func `the signature depends only on key and message, as in RFC 6979`(
         key: String,
         message: String,
         r: String,
         s: String
     ) throws {
-        // PKCS#8 without the public key, which follows from the private one.
+        // PKCS#8 without the public key, which the private key implies.
         let prefix = "3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420"
         var base64: [UInt8] = []
         Base64.standard.append(Self.bytes(prefix + key), to: &base64)
@@ -145,11 +144,11 @@ import Vocabulary
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    @Test func `what a signer signs its verifier accepts, and no other`() throws {
+    @Test func `only the signer's own verifier accepts its signatures`() throws {
         let signer = try ES256Signer(pem: EphemeralAuthority.signingKeyPEM())
         let stranger = try ES256Signer(pem: EphemeralAuthority.signingKeyPEM())
         let verifier = try ES256Verifier(publicKeyPEM: signer.publicKeyPEM)
-        // Many, because a short r or s must be padded.
+        // Many, so that some have a short r or s that must be padded.
         for number in 0..<300 {
             let message = Array("message \(number)".utf8)
             let signature = signer.sign(message)
@@ -166,7 +165,7 @@ import Vocabulary
         #expect(!verifier.isValid([UInt8](repeating: 1, count: byteCount), of: [1]))
     }
 
-    @Test func `a private key is not a public one`() {
+    @Test func `a private key is not accepted as a public key`() {
         #expect(throws: VerifyingKeyError.notAPublicKey) {
             try ES256Verifier(publicKeyPEM: EphemeralAuthority.signingKeyPEM())
         }

@@ -3,10 +3,10 @@ import HTTP2Peer
 import Testing
 import Vocabulary
 
-/// What a peer says, and how often.
+/// What a peer sends, and how often.
 private struct Habit: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// Of each time.
+    /// The cost of each repetition.
     var cost: Int
     var answers = 0
     var every: Duration = .zero
@@ -14,7 +14,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct FrameBudgetTests {
-    /// How often a habit is admitted, at most as often as it is kept up.
+    /// How many repetitions of a habit are admitted.
     private func admissions(of habit: Habit) -> Int {
         var budget = FrameBudget()
         var now = Instant(nanoseconds: 0)
@@ -46,7 +46,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
             times: 1
         ),
         Habit(
-            testDescription: "a thousand answers at once, again and again",
+            testDescription: "a thousand answers at once, repeatedly",
             cost: 4000,
             answers: 1000,
             times: 100_000
@@ -65,7 +65,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
             times: 100_000
         ),
     ])
-    fileprivate func `what a peer that answers does is always admitted`(habit: Habit) {
+    fileprivate func `frames of a peer that answers are always admitted`(habit: Habit) {
         #expect(admissions(of: habit) == habit.times)
     }
 
@@ -83,7 +83,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
         ),
         (
             Habit(
-                testDescription: "twice as much as time gives back",
+                testDescription: "twice the refill rate",
                 cost: 3,
                 every: .milliseconds(15),
                 times: 99_999
@@ -91,7 +91,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
         ),
         (
             Habit(
-                testDescription: "more than an answer pays for",
+                testDescription: "one more than an answer pays for",
                 cost: 257,
                 answers: 1,
                 times: 99_999
@@ -99,14 +99,14 @@ private struct Habit: Sendable, CustomTestStringConvertible {
             32_768
         ),
     ])
-    fileprivate func `a peer that says much and answers little is left`(
+    fileprivate func `a peer that sends much and answers little exceeds the budget`(
         habit: Habit,
         admitted: Int
     ) {
         #expect(admissions(of: habit) == admitted)
     }
 
-    @Test func `what is not used is not kept`() {
+    @Test func `unused budget does not add up past the capacity`() {
         var budget = FrameBudget()
         let quietly = budget.admits(cost: 0, answers: 100_000, now: Instant(nanoseconds: 0))
         let later = Instant(nanoseconds: 0) + .seconds(86_400)
@@ -116,7 +116,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: [1, 2, 3, 8, 9, 10, 1000, 100_000])
-    func `a frame costs one and one for each KiB, however its bytes come`(pieceByteCount: Int) {
+    func `a frame costs one plus one per KiB, however its bytes are split`(pieceByteCount: Int) {
         let frames: [(byteCount: Int, cost: Int)] = [
             (0, 1), (8, 1), (1023, 1), (1024, 2), (0, 1), (16_384, 17), (65_536, 65),
         ]
@@ -135,8 +135,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
 
     // MARK: On a connection
 
-    /// What a peer can say without end, behind one request that it has answered and one that it
-    /// has not.
+    /// Frames that a peer can repeat without end, after one answered and one unanswered request.
     @Test(arguments: [
         ("PING", [RawFrame(type: 6, payload: [UInt8](repeating: 0, count: 8))]),
         ("PING's answer", [RawFrame(type: 6, flags: 1, payload: [UInt8](repeating: 0, count: 8))]),
@@ -174,7 +173,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
         try server.exchange()
         try server.send([RawFrame(type: 1, flags: 5, streamID: 1, payload: [0x88])])
         var sentCount = 0
-        // Empty DATA needs its HEADERS once only.
+        // Empty DATA needs its HEADERS only once.
         var next = frames
         while !server.client.isClosed, sentCount < 2 * FrameBudget.capacity {
             let batch = (0..<max(1, 300 / next.count)).flatMap { _ in next }
@@ -189,7 +188,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
         #expect(goAway.payload == RawFrame.octets(0) + RawFrame.octets(11))
     }
 
-    @Test func `more questions at once than answers may wait are a flood, too`() throws {
+    @Test func `more PINGs at once than pending replies allow are a flood, too`() throws {
         let server = try RawServer()
         let ping = RawFrame(type: 6, payload: [UInt8](repeating: 0, count: 8))
         try server.send([RawFrame](repeating: ping, count: 2000))
@@ -201,7 +200,7 @@ private struct Habit: Sendable, CustomTestStringConvertible {
         RawFrame(type: 1, flags: 5, payload: [0x88]),
         RawFrame(type: 3, payload: RawFrame.octets(7)),
     ])
-    func `a peer that ends its requests may say as much as it likes`(end: RawFrame) throws {
+    func `a peer that ends its requests may send any number of frames`(end: RawFrame) throws {
         let server = try RawServer()
         var streamID: UInt32 = 1
         let windowUpdates = (0..<100).map { _ in RawFrame(type: 8, payload: RawFrame.octets(1)) }

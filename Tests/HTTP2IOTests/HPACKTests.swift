@@ -108,9 +108,9 @@ private enum Representation: Hashable {
         for case .indexed(let index) in blocks.joined() { #expect(index < 62) }
     }
 
-    /// Each topic is an entry of its own and pushes others out, those of names too.
+    /// Each topic adds an entry and evicts others, including entries for names.
     @Test(arguments: [0, 128, 256, 400, 4096])
-    func `a name is indexed once on a connection, whatever is evicted`(tableSize: UInt32) throws {
+    func `a name is indexed once per connection, whatever is evicted`(tableSize: UInt32) throws {
         let server = try RawServer(settings: [0, 1] + RawFrame.octets(tableSize))
         for number in 1...90 {
             var block = HeaderBlock()

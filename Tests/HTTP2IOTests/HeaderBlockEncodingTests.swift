@@ -3,13 +3,13 @@ import HTTP2Peer
 import Testing
 import Vocabulary
 
-/// What a server reads in the client's header blocks; nghttp2 is the judge.
+/// The header blocks that the client sends, as nghttp2 decodes them on the server.
 @Suite struct HeaderBlockEncodingTests {
     private func fields(_ block: HeaderBlock) -> [[ArraySlice<UInt8>]] {
         block.fields.map { [block.bytes[$0.name], block.bytes[$0.value]] }
     }
 
-    /// Sends the blocks in one turn, and expects the server to read them as they are.
+    /// Sends the blocks in one turn and expects the server to read them unchanged.
     private func expectRead(_ blocks: [HeaderBlock], _ pair: Pair) throws {
         for (tag, block) in blocks.enumerated() {
             try pair.client.submit(block, body: [], tag: UInt64(tag))
@@ -33,7 +33,7 @@ import Vocabulary
         return block
     }
 
-    @Test func `topics beyond what the table holds are read anyway`() throws {
+    @Test func `more topics than fit the table are read correctly`() throws {
         let pair = try Pair.opened()
         var random = SeededGenerator(seed: 20)
         for _ in 0..<40 {
@@ -48,7 +48,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a table of another size is kept to at once`() throws {
+    @Test func `a new table size applies at once`() throws {
         let pair = try Pair.opened()
         var random = SeededGenerator(seed: 21)
         for size: UInt32 in [4096, 0, 100, 4096, 65536, 200, 33, 300] {
@@ -62,7 +62,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a size that was lowered and raised between two requests empties the table`() throws
+    @Test func `lowering and raising the table size between two requests empties the table`() throws
     {
         let pair = try Pair.opened()
         try expectRead([block(topic: "a", id: "1")], pair)
@@ -72,7 +72,7 @@ import Vocabulary
         try expectRead([block(topic: "a", id: "2"), block(topic: "a", id: "3")], pair)
     }
 
-    @Test func `what a cancelled request would have brought into the table is not referred to`()
+    @Test func `entries that a cancelled request would have added are not referenced`()
         throws
     {
         let pair = try Pair.opened()
@@ -81,8 +81,7 @@ import Vocabulary
         try expectRead([block(topic: "new", id: "2"), block(topic: "new", id: "3")], pair)
     }
 
-    @Test func `fields that change from block to block are read, whatever was there before`() throws
-    {
+    @Test func `fields that change from block to block are read, whatever came before`() throws {
         let pair = try Pair.opened()
         var random = SeededGenerator(seed: 22)
         let names = ["authorization", "a", "ab", "apns-id"]
@@ -109,7 +108,7 @@ import Vocabulary
     }
 
     @Test(arguments: [0, 1, 126, 127, 128, 254, 255, 256, 2000, 3030, 3031, 3032, 4900])
-    func `a value of any length is read`(count: Int) throws {
+    func `values of any length are read`(count: Int) throws {
         let pair = try Pair.opened()
         let text = String(repeating: "v", count: count)
         try expectRead(
@@ -121,7 +120,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a block that no frame may hold is refused`() throws {
+    @Test func `a block too large for a frame is rejected`() throws {
         let pair = try Pair.opened()
         let long = block(topic: String(repeating: "t", count: 16384), id: "1")
         #expect(throws: SubmitError.badHeaderField) {
@@ -132,7 +131,7 @@ import Vocabulary
     }
 
     @Test(arguments: [" a", "a ", "a\t", "\ta", "a\u{7F}b", "\r", "12345678\n", "\u{1}2345678"])
-    func `a value with white space around it or a control character is refused`(
+    func `a value with surrounding white space or a control character is rejected`(
         value: String
     ) throws {
         let pair = try Pair.opened()
@@ -143,7 +142,7 @@ import Vocabulary
     }
 
     @Test(arguments: [0x00, 0x0A, 0x0D, 0x1F, 0x7F] as [UInt8])
-    func `a control character is found wherever it stands`(control: UInt8) throws {
+    func `a control character is found at any position`(control: UInt8) throws {
         let pair = try Pair.opened()
         for position in 0..<40 {
             var value = [UInt8](repeating: UInt8(ascii: "x"), count: 40)

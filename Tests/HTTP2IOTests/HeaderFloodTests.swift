@@ -1,7 +1,7 @@
 import HTTP2IO
 import Testing
 
-/// Header blocks without an end (CVE-2024-27316), and those that grow when they are read.
+/// Endless header blocks (CVE-2024-27316), and blocks that grow when decoded.
 @Suite struct HeaderFloodTests {
     /// HPACK: indexed ":status: 200" (static entry 8).
     private let ok: UInt8 = 0x88
@@ -11,7 +11,7 @@ import Testing
     private let endHeaders: UInt8 = 4
     private let endStreamAndHeaders: UInt8 = 5
 
-    /// A server that waits with one request of tag 1.
+    /// A server with one pending request, tag 1.
     private func serverWithRequest() throws -> RawServer {
         let server = try RawServer()
         try submit(1, to: server)
@@ -28,11 +28,11 @@ import Testing
         [[UInt8]](repeating: bytes, count: count).flatMap(\.self)
     }
 
-    /// nghttp2 counts the frames, whatever is in them.
+    /// nghttp2 counts the frames, whatever they contain.
     @Test(arguments: [
         (0, StreamFailure.connectionClosed), (1, .connectionClosed), (3276, .responseTooLarge),
     ])
-    func `a header block without an end is a flood`(
+    func `an endless header block is a flood`(
         fieldCount: Int,
         failure: StreamFailure
     ) throws {
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// Whether the peer processed them is unknown, so they are lost, not refused.
-    @Test func `a header block without an end loses all requests of its connection`() throws {
+    @Test func `an endless header block loses all requests of its connection`() throws {
         let server = try serverWithRequest()
         try submit(2, to: server)
         let parts = [RawFrame](repeating: RawFrame(type: continuation, streamID: 1), count: 100)
@@ -65,7 +65,7 @@ import Testing
         #expect(throws: SubmitError.notOpen) { try submit(3, to: server) }
     }
 
-    @Test func `a list over the limit in several frames fails its stream only`() throws {
+    @Test func `a header list over the limit in several frames fails only its stream`() throws {
         let server = try serverWithRequest()
         let part = repeated(field, 3276)
         try server.send([
@@ -76,8 +76,8 @@ import Testing
         try expectOneFailure(server)
     }
 
-    /// An octet of the frame is four thousand octets of the list.
-    @Test func `a field that is referred to again and again fails its stream only`() throws {
+    /// One octet of the frame becomes four thousand octets of the list.
+    @Test func `a field that is referenced too often fails only its stream`() throws {
         let server = try serverWithRequest()
         // Lengths of 4000: 127 + 33 + 30 * 128 (RFC 7541, 5.1).
         let entry: [UInt8] = [0x40, 1, 0x61, 0x7F, 0xA1, 0x1E] + repeated([0x62], 4000)
@@ -93,7 +93,7 @@ import Testing
         try expectOneFailure(server)
     }
 
-    /// The connection goes on, and with it its table of fields.
+    /// Expects that the connection and its header table still work.
     private func expectOneFailure(_ server: RawServer) throws {
         #expect(server.events == [.streamFailed(tag: 1, .responseTooLarge)])
         try submit(2, to: server)

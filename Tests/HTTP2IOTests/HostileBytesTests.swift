@@ -3,7 +3,7 @@ import HTTP2Peer
 import Testing
 import Vocabulary
 
-/// Bytes that no honest peer would send: nothing traps, and the books stay balanced.
+/// Bytes that no honest peer would send: nothing traps, and every request ends once.
 @Suite struct HostileBytesTests {
     private struct Generator: RandomNumberGenerator {
         var state: UInt64
@@ -14,7 +14,7 @@ import Vocabulary
         }
     }
 
-    /// Frames with random types, flags and contents, some cut short.
+    /// Frames with random types, flags and contents, some truncated.
     private func frames(_ generator: inout Generator) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<Int.random(in: 1...8, using: &generator) {
@@ -63,7 +63,7 @@ import Vocabulary
     ) throws {
         var generator = Generator(state: seed)
         let client = try RawClient()
-        // POST / over https to "a" (static entries 3, 4, 7 and 1), the body still to come.
+        // POST / over https to "a" (static entries 3, 4, 7 and 1); the body follows.
         let headers = RawFrame(
             type: 1,
             flags: 4,
@@ -84,7 +84,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(168, true), (167, false)])
-    func `a request's header fields are bounded`(limit: Int, isTaken: Bool) throws {
+    func `a request's header fields have a size limit`(limit: Int, isTaken: Bool) throws {
         var configuration = ServerConfiguration()
         configuration.maxRequestHeaderByteCount = limit
         let client = try RawClient(configuration: configuration)
@@ -136,7 +136,7 @@ import Vocabulary
     }
 
     @Test(arguments: [1, 2, 3, 7, 100])
-    func `bytes that come in pieces mean the same`(pieceLength: Int) throws {
+    func `bytes mean the same when split into pieces`(pieceLength: Int) throws {
         let pair = try Pair()
         var isQuiet = false
         var isSubmitted = false

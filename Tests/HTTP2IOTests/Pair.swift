@@ -2,7 +2,7 @@ import HTTP2IO
 import HTTP2Peer
 import Vocabulary
 
-/// A client and a server in memory, whose bytes the test carries.
+/// A client and a server in memory; the test carries their bytes.
 final class Pair {
     static let authority = EphemeralAuthority()
     static let identity = authority.serverIdentity()
@@ -31,7 +31,7 @@ final class Pair {
         )
     }
 
-    /// A pair whose client has been told of the server's settings, events taken.
+    /// A pair whose client has the server's settings, with its events already taken.
     static func opened(
         settings: [HTTP2Setting] = [.maxConcurrentStreams(100)],
         limits: ClientLimits = ClientLimits(),
@@ -44,7 +44,7 @@ final class Pair {
         return pair
     }
 
-    /// Carries bytes both ways until neither side has any.
+    /// Carries bytes both ways until neither side has more.
     ///
     /// A thousand rounds are more than any test needs.
     func run() {
@@ -60,7 +60,7 @@ final class Pair {
         }
     }
 
-    /// Carries what one side has to say, once.
+    /// Carries the pending bytes of one side once.
     func carryToServer() {
         client.flush()
         server.receive(client.takeOutgoing())
@@ -78,7 +78,7 @@ final class Pair {
         server.takeEvents(into: &serverEvents)
     }
 
-    /// The requests that the server has got and not yet forgotten.
+    /// The requests that the server has received and still knows.
     var requests: [(streamID: Int32, headers: HeaderBlock, body: [UInt8])] {
         serverEvents.compactMap { event in
             if case .requestArrived(let streamID, let headers, let body) = event {
@@ -88,7 +88,7 @@ final class Pair {
         }
     }
 
-    /// Answers every request with 200 and its own body.
+    /// Answers every request with 200 and the request's body.
     func answerAll() {
         for request in requests {
             server.respond(request.streamID, status: 200, body: request.body)
@@ -97,7 +97,7 @@ final class Pair {
     }
 }
 
-/// A request as for APNs.
+/// The header fields of a request to APNs.
 func requestHeaders(_ number: Int = 1) -> HeaderBlock {
     var block = HeaderBlock()
     block.append(":method", "POST")

@@ -35,12 +35,12 @@ import Testing
     @Test(arguments: [
         "HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n",
         "HTTP/1.0 299\r\n\r\n",
-        // A carriage return that ends no line, and a status where none stands.
+        // A carriage return that ends no line, and a status in the wrong place.
         "HTTP/1.1 200 \r\r\nX: 407\r\n\r\r\n\r\n",
         // Informational responses come before the final one (RFC 9110, 15.2).
         "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
     ])
-    func `TLS begins once the tunnel stands`(answer: String) throws {
+    func `TLS starts once the tunnel is open`(answer: String) throws {
         for pieceLength in [1, 3, 1000] {
             let client = try client(ProxyTunnel(host: "api.push.apple.com", port: 443))
             client.flush()
@@ -74,7 +74,7 @@ import Testing
         ("HTTP/1.1 302 200\r\n\r\n", .refused(status: 302)),
         ("HTTP/1.1 abc\r\n\r\n", .notHTTP),
         ("HTTP/1.1\r\n\r\n", .notHTTP),
-        // No status, and digits where one could be found.
+        // No status, but digits where one might be found.
         ("HTTP/1.1\r\nX: 200\r\n\r\n", .notHTTP),
         ("HTTP/1.1\r\n 200 OK\r\n\r\n", .notHTTP),
         ("HTTP/1.1\t200 OK 200\r\n\r\n", .notHTTP),
@@ -86,11 +86,11 @@ import Testing
         ("HTTP/ 200 OK\r\n\r\n", .notHTTP),
         ("SSH-2.0-OpenSSH", .notHTTP),
         ("HTTP/1.1 200 OK\r\n" + String(repeating: "x", count: 17_000), .notHTTP),
-        // The bound is for all that comes before the tunnel stands, in one piece as well.
+        // The limit covers everything before the tunnel is open, also in one piece.
         ("HTTP/1.1 200 OK\r\n" + String(repeating: "x", count: 17_000) + "\r\n\r\n", .notHTTP),
         (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 700), .notHTTP),
     ])
-    func `a proxy that gives no tunnel is reported`(answer: String, error: ProxyError) throws {
+    func `a proxy that opens no tunnel is reported`(answer: String, error: ProxyError) throws {
         let client = try client(ProxyTunnel(host: "api.push.apple.com", port: 443))
         client.receive(Array(answer.utf8))
         var events: [ConnectionEvent] = []

@@ -3,7 +3,7 @@ import HTTP2Peer
 import Testing
 import Vocabulary
 
-/// Both sides do what they may, in an order that a seed decides.
+/// Both sides act within the protocol, in an order determined by a seed.
 @Suite struct RandomWalkTests {
     private struct Generator: RandomNumberGenerator {
         var state: UInt64
@@ -16,7 +16,7 @@ import Vocabulary
         }
     }
 
-    /// What became of each tag.
+    /// How each tag ended.
     private struct Books {
         var open: Set<UInt64> = []
         var cancelled: Set<UInt64> = []
@@ -109,7 +109,8 @@ import Vocabulary
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `every request ends exactly once, and a cancelled one never`(seed: UInt64) throws {
+    func `every request ends exactly once, and a cancelled one reports no end`(seed: UInt64) throws
+    {
         let walk = try Walk(seed: seed)
         let pair = walk.pair
         for _ in 0..<300 { try walk.step() }
@@ -121,7 +122,7 @@ import Vocabulary
         case .close: pair.client.close()
         case .silence: pair.client.receiveEnd()
         }
-        // Answers open the way for requests that wait for a stream.
+        // Responses free streams for waiting requests.
         for _ in 0..<50 {
             pair.run()
             walk.note()

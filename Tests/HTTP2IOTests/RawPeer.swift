@@ -1,7 +1,7 @@
 import HTTP2IO
 import HTTP2Peer
 
-/// A frame as it stands on the wire (RFC 9113, 4.1).
+/// A frame on the wire (RFC 9113, 4.1).
 struct RawFrame: Hashable {
     var type: UInt8
     var flags: UInt8 = 0
@@ -25,7 +25,7 @@ struct RawFrame: Hashable {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 
-    /// Cuts frames off the front of `bytes`, as many as are whole.
+    /// Removes all complete frames from the front of `bytes`.
     static func take(from bytes: inout [UInt8]) -> [RawFrame] {
         var frames: [RawFrame] = []
         while bytes.count >= 9 {
@@ -56,13 +56,13 @@ final class RawServer {
     var events: [ConnectionEvent] = []
 
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    // Shared, because to make them takes longer than what most tests and fuzzers' inputs say.
+    // Shared, because creating them takes longer than most tests and fuzzer inputs.
     private static let clientContext = Result {
         try TLSContext.client(trust: .pem(Pair.authority.rootPEM))
     }
     private static let serverContext = Result { try TLSContext.server(Pair.identity) }
 
-    /// A client that has finished its handshake and been sent these SETTINGS.
+    /// A server whose client has finished the handshake and received these SETTINGS.
     convenience init(settings: [UInt8] = [], limits: ClientLimits = ClientLimits()) throws {
         let frames = [
             RawFrame(type: RawFrame.settings, payload: settings),
@@ -72,7 +72,7 @@ final class RawServer {
         try self.init(greeting: frames.flatMap(\.bytes), limits: limits)
     }
 
-    /// A client that has finished its handshake and been sent these bytes.
+    /// A server whose client has finished the handshake and received these bytes.
     init(greeting: [UInt8], limits: ClientLimits = ClientLimits()) throws {
         client = try ClientConnection(
             inMemoryWithServerName: "localhost",
@@ -98,9 +98,8 @@ final class RawServer {
         try exchange()
     }
 
-    /// Carries bytes both ways until there are none.
-    ///
-    /// What is said is finite, so a thousand rounds are more than it can take.
+    /// Carries bytes both ways until there are no more. The exchange is finite, so a thousand
+    /// rounds are more than enough.
     func exchange() throws {
         for _ in 0..<1000 {
             client.flush()
@@ -109,11 +108,11 @@ final class RawServer {
             if try transport.handshake() { try readPlaintext() }
             let toClient = transport.takeOutgoing()
             if !toClient.isEmpty { client.receive(toClient) }
-            // As the service does, so that responses use memory again.
+            // As in the service, so that responses reuse memory.
             client.readEvents { events.append($0) }
             if toServer.isEmpty && toClient.isEmpty { return }
         }
-        preconditionFailure("the client never falls silent")
+        preconditionFailure("the client never stops sending")
     }
 
     private func readPlaintext() throws {

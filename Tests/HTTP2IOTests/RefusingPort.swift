@@ -1,7 +1,7 @@
 import Glibc
 import HTTP2IO
 
-/// A port of the loopback interface that nobody listens on, and that nobody else gets meanwhile.
+/// A port of the loopback interface that is reserved, and on which nothing listens.
 final class RefusingPort {
     struct Failure: Error {
         var code: Int32

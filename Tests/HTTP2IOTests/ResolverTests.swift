@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 
 @Suite struct ResolverTests {
-    /// Waits until so many answers have come; only a broken resolver takes a minute.
+    /// Waits for this many answers; only a broken resolver takes a minute.
     private func answers(_ count: Int, of resolver: Resolver) throws -> [Resolution] {
         let deadline = SystemClock.now + .seconds(60)
         let loop = try EventLoop()
@@ -16,7 +16,7 @@ import Vocabulary
         return resolutions
     }
 
-    /// Asks and waits for the one answer.
+    /// Sends one query and waits for its answer.
     private func resolve(
         _ host: String,
         seed: UInt64? = nil
@@ -34,7 +34,7 @@ import Vocabulary
         #expect(try resolve(host).get() == [expected])
     }
 
-    @Test func `localhost resolves to loopback with the port asked for`() throws {
+    @Test func `localhost resolves to loopback with the requested port`() throws {
         let addresses = try resolve("localhost", seed: 3).get()
         #expect(!addresses.isEmpty)
         for address in addresses {
@@ -53,7 +53,7 @@ import Vocabulary
         #expect(!error.text.isEmpty)
     }
 
-    @Test func `a full mailbox says so`() throws {
+    @Test func `a full mailbox is reported`() throws {
         let resolver = try Resolver(capacity: 2)
         #expect(resolver.resolve("127.0.0.1", port: 1, id: 1))
         #expect(resolver.resolve("127.0.0.1", port: 1, id: 2))
@@ -63,7 +63,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(SocketAddress.Family.ipv6, "::"), (.ipv4, "192.0.2.")])
-    func `shuffling spreads over the addresses and keeps the family that leads`(
+    func `shuffling uses all addresses and keeps the preferred family first`(
         family: SocketAddress.Family,
         prefix: String
     ) throws {

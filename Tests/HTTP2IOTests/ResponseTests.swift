@@ -2,7 +2,7 @@ import HTTP2IO
 import Testing
 import Vocabulary
 
-/// Answers of a server that does what HTTP/2 allows, and more.
+/// Responses of a server, within what HTTP/2 allows and beyond.
 @Suite struct ResponseTests {
     /// HPACK: indexed ":status: 200" (static entry 8).
     private let ok: UInt8 = 0x88
@@ -32,7 +32,7 @@ import Vocabulary
         RawFrame(type: RawFrame.data, flags: last ? endStream : 0, streamID: 1, payload: bytes)
     }
 
-    /// A server that waits with one request of tag 1.
+    /// A server with one pending request, tag 1.
     private func serverWithRequest(
         limits: ClientLimits = ClientLimits(),
         settings: [UInt8] = [],
@@ -45,7 +45,7 @@ import Vocabulary
         return server
     }
 
-    @Test func `an informational response is passed over`() throws {
+    @Test func `an informational response is ignored`() throws {
         let server = try serverWithRequest()
         try server.send([
             headers(literal(":status", "103") + literal("link", "early")),
@@ -58,7 +58,7 @@ import Vocabulary
         )
     }
 
-    @Test func `an informational response leaves nothing in memory that is used again`() throws {
+    @Test func `an informational response leaves nothing in reused memory`() throws {
         let server = try serverWithRequest()
         try server.send([headers([ok] + literal("apns-id", "X"), last: true)])
         try server.client.submit(requestHeaders(), body: [], tag: 2)
@@ -102,7 +102,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(24, false), (25, true)])
-    func `header fields over the limit fail the stream and nothing else`(
+    func `header fields over the limit fail only the stream`(
         valueLength: Int,
         isOver: Bool
     ) throws {
@@ -124,7 +124,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(45, false), (44, true)])
-    func `only the fields that are asked for are kept, and all of them count`(
+    func `only the requested fields are kept, but all count towards the limit`(
         limit: Int,
         isOver: Bool
     ) throws {
@@ -148,7 +148,7 @@ import Vocabulary
         )
     }
 
-    @Test func `an answer before the end of the request's body frees the stream`() throws {
+    @Test func `a response before the end of the request's body frees the stream`() throws {
         // SETTINGS_INITIAL_WINDOW_SIZE = 1: the body cannot be sent.
         let server = try serverWithRequest(settings: [0, 4, 0, 0, 0, 1], body: [1, 2, 3])
         try server.send([headers(literal(":status", "413"), last: true)])
@@ -195,11 +195,14 @@ import Vocabulary
                 .badSequence
             ),
             (
-                "a status that is no number",
+                "a status that is not a number",
                 [.headers([0, 7] + ":status".utf8 + [3] + "2x0".utf8, last: true)],
                 .badField
             ),
-            ("capitals in a name", [.headers([0x88, 0, 1, 0x41, 1, 0x42], last: true)], .badField),
+            (
+                "upper case in a name", [.headers([0x88, 0, 1, 0x41, 1, 0x42], last: true)],
+                .badField
+            ),
             (
                 "a line feed in a value", [.headers([0x88, 0, 1, 0x61, 1, 0x0A], last: true)],
                 .badField
@@ -216,7 +219,7 @@ import Vocabulary
             ("a window that overflows", [.window(0x7FFF_FFFF)], .other(.flowControlError)),
         ] as [(String, [Part], ResponseFlaw)]
     )
-    func `a malformed response fails its stream only, and says how it is malformed`(
+    func `a malformed response fails only its stream, and the flaw is reported`(
         what: String,
         parts: [Part],
         flaw: ResponseFlaw
@@ -234,7 +237,7 @@ import Vocabulary
         ("a window that overflows", RawFrame(type: 8, payload: [127, 255, 255, 255])),
         ("broken HPACK", RawFrame(type: 1, flags: 5, streamID: 1, payload: [0xFF, 0xFF, 0xFF])),
     ])
-    func `a breach of the protocol ends the connection once`(
+    func `a protocol violation ends the connection once`(
         what: String,
         frame: RawFrame
     ) throws {
@@ -259,7 +262,7 @@ import Vocabulary
         #expect(server.events.count == 2)
     }
 
-    @Test func `lookups find the first field of a name`() {
+    @Test func `lookups find the first field with a name`() {
         let response = HTTP2Response(
             status: 200,
             headers: [("a", "1"), ("ab", "2"), ("a", "3"), ("empty", "")]

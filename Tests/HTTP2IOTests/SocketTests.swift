@@ -41,7 +41,7 @@ import Vocabulary
 
         private let responseBody: [UInt8]
 
-        /// Turns the loop until a condition holds.
+        /// Runs the loop until a condition holds.
         func turn(until isDone: () -> Bool) throws {
             let deadline = Self.deadline
             while !isDone() {
@@ -50,13 +50,13 @@ import Vocabulary
             }
         }
 
-        /// Turns the loop until the connection is open, and forgets that it was told so.
+        /// Runs the loop until the connection is open, and drops that event.
         func waitUntilOpen() throws {
             try turn { clientEvents.contains(.opened(maxConcurrentStreams: 1000)) }
             clientEvents = []
         }
 
-        /// Waits until there are bytes for the client, and leaves them where they are.
+        /// Waits until there are bytes for the client, without reading them.
         func waitForBytes() throws {
             let deadline = Self.deadline
             var isReadable = false
@@ -68,10 +68,10 @@ import Vocabulary
             }
         }
 
-        /// Only what is broken takes that long.
+        /// Only broken code takes this long.
         private static var deadline: Instant { SystemClock.now + .seconds(60) }
 
-        /// One turn of the loop; waits for something to happen.
+        /// Runs one turn of the loop, which waits for an event.
         private func turn(_ deadline: Instant) throws {
             var ready: [(UInt64, Readiness)] = []
             try loop.wait(until: deadline) { ready.append(($0, $1)) }
@@ -127,7 +127,7 @@ import Vocabulary
         }
         let writesBefore = world.client.socketWriteCount
         world.client.flush()
-        // About 250 KB in one turn, which the kernel takes in a few pieces at most.
+        // About 250 KB in one turn, which the kernel accepts in a few pieces.
         #expect(world.client.socketWriteCount - writesBefore <= 8)
         try world.turn { world.clientEvents.count >= 1000 }
         #expect(world.requestCount == 1000)
@@ -140,7 +140,7 @@ import Vocabulary
         }
     }
 
-    @Test func `more bytes than the kernel buffers wait for the socket`() throws {
+    @Test func `bytes beyond the kernel's buffer wait for the socket`() throws {
         let world = try World(family: .ipv4, responseBody: [UInt8](repeating: 2, count: 9000))
         try world.waitUntilOpen()
         let body = [UInt8](repeating: 1, count: 60_000)
@@ -158,13 +158,13 @@ import Vocabulary
         }
     }
 
-    @Test func `after a flush either nothing waits or the loop says when to continue`() throws {
+    @Test func `after a flush, either nothing waits or the loop reports when to continue`() throws {
         var limits = ClientLimits()
-        // The first batch fills it.
+        // The first batch fills the backlog.
         limits.maxBacklogByteCount = 1000
         let world = try World(family: .ipv4, limits: limits)
         try world.waitUntilOpen()
-        // The headers alone are more than a batch.
+        // The headers alone exceed a batch.
         for tag in 0..<1000 {
             try world.client.submit(requestHeaders(tag), body: [], tag: UInt64(tag))
         }
@@ -180,7 +180,7 @@ import Vocabulary
     }
 
     @Test(arguments: [false, true])
-    func `the server's end closes the client`(abruptly: Bool) throws {
+    func `a close by the server closes the client`(abruptly: Bool) throws {
         let world = try World(family: .ipv4)
         try world.turn { !world.clientEvents.isEmpty }
         if abruptly { world.server?.abort() } else { world.server?.close() }
@@ -189,7 +189,7 @@ import Vocabulary
         try world.loop.deregister(world.client.fileDescriptor)
     }
 
-    @Test func `what the peer said before a write failed is heard`() throws {
+    @Test func `bytes that the peer sent before a write failed are read`() throws {
         let world = try World(family: .ipv4)
         try world.waitUntilOpen()
         let server = try #require(world.server)
@@ -199,7 +199,7 @@ import Vocabulary
         // Closes the descriptor: the first write is answered with RST, the next one fails.
         try world.loop.deregister(server.fileDescriptor)
         world.server = nil
-        // The writes are not to overtake what the server said.
+        // The writes must not overtake the server's bytes.
         try world.waitForBytes()
         for tag in 0..<UInt64(900) where !world.client.isClosed {
             try world.client.submit(requestHeaders(), body: [], tag: tag)
@@ -215,7 +215,7 @@ import Vocabulary
         #expect(world.clientEvents.contains(.closed(.goAway(.noError))))
     }
 
-    @Test func `a refused connection says so`() throws {
+    @Test func `a refused connection is reported`() throws {
         let port = try RefusingPort()
         let loop = try EventLoop()
         let client = try ClientConnection(
@@ -224,7 +224,7 @@ import Vocabulary
             tls: .client(trust: .system)
         )
         try loop.register(client.fileDescriptor, id: 1, interest: client.interest)
-        // Only a broken connection takes that long.
+        // Only broken code takes this long.
         let deadline = SystemClock.now + .seconds(60)
         while !client.isClosed, SystemClock.now < deadline {
             try loop.wait(until: deadline) { client.readinessChanged($1) }
@@ -239,7 +239,7 @@ import Vocabulary
         #expect(failure.description == "connect failed: Connection refused")
     }
 
-    @Test func `two listeners can share a port when both ask for it`() throws {
+    @Test func `two listeners can share a port if both request it`() throws {
         let first = try Listener(.loopback(port: 0), sharesPort: true)
         let second = try Listener(first.address, sharesPort: true)
         #expect(second.address == first.address)
@@ -249,7 +249,7 @@ import Vocabulary
     @Test(arguments: [
         ("127.0.0.1", "127.0.0.1:443"), ("::1", "[::1]:443"), ("2001:db8::5", "[2001:db8::5]:443"),
     ])
-    func `numeric addresses are read and written`(text: String, description: String) throws {
+    func `numeric addresses are parsed and formatted`(text: String, description: String) throws {
         let address = try #require(SocketAddress(numeric: text, port: 443))
         #expect(address.host == text)
         #expect("\(address)" == description)

@@ -3,7 +3,7 @@ import HTTP2Peer
 import Testing
 
 @Suite struct TLSTests {
-    /// Runs a handshake and returns how it ended for the client; nil: it opened.
+    /// Runs a handshake and returns its error on the client; nil if the connection opened.
     private func failure(
         trust: TLSTrust = .pem(Pair.authority.rootPEM),
         serverName: String = "localhost",
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: ["localhost", "127.0.0.1", "::1"])
-    func `a name of the certificate is accepted`(name: String) throws {
+    func `a name in the certificate is accepted`(name: String) throws {
         #expect(try failure(serverName: name) == nil)
     }
 
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a peer that speaks plain HTTP is recognised`() throws {
+    @Test func `a peer that speaks plain HTTP is recognized`() throws {
         let client = try ClientConnection(
             inMemoryWithServerName: "localhost",
             tls: .client(trust: .system)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: [["http/1.1"], ["http/1.1", "spdy/3"], []])
-    func `a client without h2 is refused`(protocols: [String]) throws {
+    func `a client without h2 is rejected`(protocols: [String]) throws {
         let context = try TLSContext.client(trust: .pem(Pair.authority.rootPEM))
         context.offer(protocols)
         let client = try ClientConnection(inMemoryWithServerName: "localhost", tls: context)
@@ -94,7 +94,7 @@ import Testing
         #expect(server.isClosed || protocols.isEmpty)
     }
 
-    @Test func `a client certificate reaches the server that asks for it`() throws {
+    @Test func `a client certificate reaches the server that requests it`() throws {
         let identity = Pair.authority.providerIdentity(
             bundleID: "com.example.Old",
             topics: []
@@ -118,7 +118,7 @@ import Testing
         #expect(der.starts(with: [0x30, 0x82]))
     }
 
-    @Test func `a server that asks lets a client without a certificate in`() throws {
+    @Test func `a server that requests a certificate accepts a client without one`() throws {
         let server = try ServerConnection(
             inMemory: .server(Pair.identity, requestsClientCertificate: true)
         )
@@ -144,7 +144,7 @@ import Testing
         #expect(throws: TLSError.badMaterial("certificate: no certificate in the PEM text")) {
             try TLSContext.server(TLSIdentity(certificateChainPEM: [], privateKeyPEM: key))
         }
-        // Behind a good one, a block whose last line is gone.
+        // After a good block, one whose last line is missing.
         let damaged: [UInt8] = Pair.authority.rootPEM + Pair.authority.rootPEM.dropLast(30)
         let missing = "is cut short: '-----END CERTIFICATE-----' is missing"
         #expect(throws: TLSError.badMaterial(missing)) {

@@ -1,4 +1,4 @@
-/// Keys that guard nothing.
+/// Keys that protect nothing.
 enum TestKeys {
     /// Made with `openssl pkcs12 -export`; passphrase "opensesame", valid for a hundred years.
     ///

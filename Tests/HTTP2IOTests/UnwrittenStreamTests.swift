@@ -3,9 +3,10 @@ import HTTP2Peer
 import Testing
 
 @Suite struct UnwrittenStreamTests {
-    /// The GOAWAY does not name these streams as unprocessed; that they never left does.
+    /// The GOAWAY does not mark these streams as unprocessed; the client knows because it never
+    /// sent them.
     @Test(arguments: [3, .max] as [Int32])
-    func `what was submitted when a GOAWAY came leaves no more, and is certainly unprocessed`(
+    func `a request submitted before a GOAWAY is never sent, and counts as unprocessed`(
         lastStreamID: Int32
     ) throws {
         let pair = try Pair.opened()

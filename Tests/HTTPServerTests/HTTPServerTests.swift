@@ -2,7 +2,7 @@ import HTTPServer
 import Testing
 
 @Suite struct HTTPServerTests {
-    /// Says what it was sent.
+    /// Answers with a description of the request.
     private static let echo: HTTPServer.Answer = { request in
         guard request.method != "DELETE" else { return HTTPResponse(.noContent, "not sent") }
         let digest = request.body.reduce(0) { ($0 * 31 + Int($1)) % 65_521 }
@@ -15,7 +15,7 @@ import Testing
             + (isLast ? "Connection: close\r\n" : "") + "\r\n"
     }
 
-    /// What every answer has, refusals included, so that no site can use it.
+    /// The fields of every answer, refusals included, so that no web page can use it.
     private static let always = """
         Cache-Control: no-store\r
         X-Content-Type-Options: nosniff\r
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a field of the answer itself stands once`() async throws {
+    @Test func `a field that the answer sets itself appears once`() async throws {
         let own: HTTPServer.Answer = { _ in
             var response = HTTPResponse(.ok, "well\n")
             response.fields = [HTTPField("Content-Security-Policy", "default-src 'self'")]
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `an answer to HEAD says how long that to GET is`() async throws {
+    @Test func `an answer to HEAD has the length of the answer to GET`() async throws {
         try await withServer { address in
             let answer = try await LoopbackPeer.exchange("HEAD / HTTP/1.0\r\n\r\n", with: address)
             #expect(answer == text(ofHead: "200 OK", 5))
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 8000, 8192, 70_000, 1_000_000])
-    func `a body of any admitted length arrives, and the next request too`(
+    func `a body of any allowed length arrives, and so does the next request`(
         byteCount: Int
     ) async throws {
         try await withServer(limits: .bodies(upTo: 1_000_000), answer: Self.echo) { address in
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a waiting peer is asked for its body`() async throws {
+    @Test func `a waiting peer is told to continue with its body`() async throws {
         try await withServer(limits: .bodies(upTo: 5), answer: Self.echo) { address in
             let (word, answer) = try await LoopbackPeer.connected(to: address) { peer in
                 try peer.send(
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a waiting peer learns that its body is too large`() async throws {
+    @Test func `a waiting peer is told that its body is too large`() async throws {
         try await withServer(limits: .bodies(upTo: 4), answer: Self.echo) { address in
             let answer = try await LoopbackPeer.exchange(
                 "POST / HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
@@ -112,8 +112,8 @@ import Testing
         }
     }
 
-    @Test func `a large answer arrives whole`() async throws {
-        // No stretch of it is like another one.
+    @Test func `a large answer arrives complete`() async throws {
+        // No two parts of it are equal.
         let body = (0..<1_000_000).map { "\($0)\n" }.joined()
         let large: HTTPServer.Answer = { _ in HTTPResponse(.ok, body) }
         try await withServer(limits: .bodies(upTo: 0), answer: large) { address in
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a port in use is one error with the address`() async throws {
+    @Test func `a port in use is reported as one error with the address`() async throws {
         try await withServer { address in
             #expect(throws: HTTPServerError.addressInUse(address)) {
                 try HTTPServer(address, name: "test") { _ in HTTPResponse(.ok, "") }
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: ["a.b.c", "", "1.2.3", "127.0.0.1:80", "::1::"])
-    func `a host that is not an address is refused`(host: String) {
+    func `a host that is not an address is rejected`(host: String) {
         #expect(throws: HTTPServerError.notAnAddress(host)) {
             try HTTPServer(HTTPAddress(host: host, port: 0), name: "test") { _ in
                 HTTPResponse(.ok, "")

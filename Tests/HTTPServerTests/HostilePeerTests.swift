@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-/// What peers may do, and that the next one is answered all the same.
+/// Hostile peers, after which the next peer is still answered.
 @Suite struct HostilePeerTests {
     private func expectAlive(_ address: HTTPAddress) async throws {
         let answer = try await LoopbackPeer.exchange(
@@ -25,7 +25,7 @@ import Testing
         ("POST /live HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n", 501, "\r\n0\r\n\r\n"),
         ("\u{0}\u{1}\u{16}\u{3}\r\n", 400, "\r\n"),
     ])
-    func `a request has its status, however it is written`(
+    func `every request gets its status, with either line ending`(
         head: String,
         status: Int,
         end: String
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [(8100, 200), (9000, 431)])
-    func `a head has a bound`(byteCount: Int, status: Int) async throws {
+    func `a head has a size limit`(byteCount: Int, status: Int) async throws {
         try await withServer { address in
             let filler = String(repeating: "x", count: byteCount)
             let request = "GET /live HTTP/1.1\r\nA: \(filler)\r\nConnection: close\r\n\r\n"
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// The answer reaches the peer although the server reads no more of the request.
+    /// The answer reaches the peer even though the server stops reading the request.
     @Test(arguments: ["Content-Length: 1000000", "Transfer-Encoding: chunked", "A"])
     func `a refusal arrives while the request is still being sent`(field: String) async throws {
         try await withServer { address in
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `several requests on one connection are answered in turn`() async throws {
+    @Test func `several requests on one connection are answered in order`() async throws {
         try await withServer { address in
             let requests =
                 "GET /live HTTP/1.1\r\n\r\nGET /none HTTP/1.1\r\n\r\n"
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    /// The last one is no request: the peer has closed its side behind the others.
-    @Test func `what came before a peer's end is answered`() async throws {
+    /// The last request is incomplete, because the peer closed its side after the others.
+    @Test func `requests received before a peer's close are answered`() async throws {
         try await withServer { address in
             let requests = String(repeating: "HEAD /live HTTP/1.1\r\n\r\n", count: 50) + "HEAD"
             let answers = try await LoopbackPeer.exchange(
@@ -86,8 +86,10 @@ import Testing
         }
     }
 
-    /// Unread bytes at a close would reset the connection and destroy what is on its way.
-    @Test func `a last answer arrives though the peer sends more after its request`() async throws {
+    /// Unread bytes at a close would reset the connection and lose bytes in transit.
+    @Test func `the last answer arrives even if the peer sends more after its request`()
+        async throws
+    {
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: 8 << 20)
         let large: HTTPServer.Answer = { _ in
             HTTPResponse(.ok, contentType: "text/plain", body: body)
@@ -95,7 +97,7 @@ import Testing
         try await withServer(limits: .bodies(upTo: 0), answer: large) { address in
             let answer = try await LoopbackPeer.connected(to: address) { peer in
                 try peer.send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
-                // The head has come, so the request is read; these bytes stay in the kernel.
+                // The head has arrived, so the request was read; these bytes stay in the kernel.
                 let start = try peer.read(upTo: 64)
                 try peer.send("\r\n")
                 return start + (try peer.readToEnd())
@@ -104,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `peers that send nothing keep nobody out`() async throws {
+    @Test func `peers that send nothing do not keep others out`() async throws {
         var limits = HTTPServer.Limits()
         limits.maxConnections = 4
         limits.maxExchange = .seconds(3600)
@@ -120,14 +122,14 @@ import Testing
         .timeLimit(.minutes(1)),
         arguments: ["", "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"]
     )
-    func `a peer that sends a byte now and then has no more time than a silent one`(
+    func `a peer that sends single bytes slowly has no more time than a silent one`(
         start: String
     ) async throws {
         var limits = HTTPServer.Limits()
         limits.maxExchange = .seconds(2)
         limits.maxBodyByteCount = 1_000_000
         try await withServer(limits: limits) { address in
-            // Ends only because the server closes: the request never does, and nothing is answered.
+            // Ends only when the server closes: the request never ends, and nothing is answered.
             let (sentCount, answer) = try await LoopbackPeer.connected(to: address) { peer in
                 try peer.send(start)
                 return (peer.drip("x"), (try? peer.readToEnd()) ?? "")
@@ -138,16 +140,16 @@ import Testing
         }
     }
 
-    /// Empty lines in front of a request are skipped, and give no time either.
+    /// Empty lines before a request are skipped and add no time.
     @Test(.timeLimit(.minutes(1)), arguments: ["\r\n", "\n"])
-    func `a peer that sends an empty line now and then rests no longer than a silent one`(
+    func `a peer that sends empty lines slowly has no more idle time than a silent one`(
         line: String
     ) async throws {
         var limits = HTTPServer.Limits()
         limits.maxExchange = .seconds(3600)
         limits.maxRest = .seconds(2)
         try await withServer(limits: limits) { address in
-            // Without an end of its rest it would go on until its lines are longer than a head.
+            // Without an idle timeout it would continue until its lines exceed the limit of a head.
             let answer = try await LoopbackPeer.connected(to: address) { peer in
                 try peer.send("HEAD /live HTTP/1.1\r\n\r\n")
                 let answer = try peer.read(until: "\r\n\r\n")

@@ -2,10 +2,8 @@ import Foundation
 import Glibc
 import HTTPServer
 
-/// A peer on a plain socket.
-///
-/// Blocks a thread of its own: the cooperative pool and Dispatch share a few, which the server's
-/// tasks need.
+/// A peer on a plain socket. Blocks its own thread: the cooperative pool and Dispatch share a few
+/// threads, which the server's tasks need.
 final class LoopbackPeer: Sendable {
     struct Failure: Error {
         let call: String
@@ -32,7 +30,7 @@ final class LoopbackPeer: Sendable {
 
     deinit { close(descriptor) }
 
-    /// What `body` returns, which may wait for the server.
+    /// Connects and returns the result of `body`, which may wait for the server.
     static func connected<Value: Sendable>(
         to address: HTTPAddress,
         _ body: @escaping @Sendable (LoopbackPeer) throws -> Value
@@ -40,13 +38,13 @@ final class LoopbackPeer: Sendable {
         try await onThread { try body(LoopbackPeer(address)) }
     }
 
-    /// Peers that send nothing until they are let go of.
+    /// Peers that send nothing until they are released.
     static func silent(_ count: Int, to address: HTTPAddress) async throws -> [LoopbackPeer] {
         try await onThread { try (0..<count).map { _ in try LoopbackPeer(address) } }
     }
 
-    /// Everything that the server sends after this text, up to its closing; `isClosing`: nothing
-    /// comes behind the text.
+    /// Everything that the server sends after this text until it closes; `isClosing`: nothing
+    /// follows the text.
     static func exchange(
         _ text: String,
         with address: HTTPAddress,
@@ -85,22 +83,20 @@ final class LoopbackPeer: Sendable {
     }
 
     /// Sends the text every few milliseconds until the server closes.
-    ///
-    /// - Returns: How often it could be sent.
+    /// - Returns: How often the text was sent.
     func drip(_ text: String) -> Int {
         var count = 0
         while true {
             var look = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            // Readable: the server has closed, for it has nothing to say.
+            // Readable means closed, because the server has nothing to send.
             if unsafe poll(&look, 1, 20) != 0 { return count }
             guard (try? send(text)) != nil else { return count }
             count += 1
         }
     }
 
-    /// Reads 4 KiB every millisecond at most, until the server has closed.
-    ///
-    /// - Returns: How many bytes came.
+    /// Reads at most 4 KiB per millisecond until the server has closed.
+    /// - Returns: The number of bytes received.
     func sip() -> Int {
         var byteCount = 0
         while let text = try? read(4096) {
@@ -110,7 +106,7 @@ final class LoopbackPeer: Sendable {
         return byteCount
     }
 
-    /// Reads until the text has come; what came.
+    /// Reads until the text has arrived, and returns everything read.
     func read(until end: String) throws -> String {
         var text = ""
         while !text.hasSuffix(end) {
@@ -120,7 +116,7 @@ final class LoopbackPeer: Sendable {
         return text
     }
 
-    /// Reads once, as many bytes as are there.
+    /// Reads the available bytes once.
     func read(upTo maxByteCount: Int) throws -> String { try read(maxByteCount) ?? "" }
 
     func readToEnd() throws -> String {

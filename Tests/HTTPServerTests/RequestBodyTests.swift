@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-/// Sections are those of RFC 9112, where nothing else is said.
+/// Sections are from RFC 9112 unless stated otherwise.
 @Suite struct RequestBodyTests {
     private static let maxByteCount = 100
 
@@ -37,14 +37,14 @@ import Testing
         ("Expect: 100-continue\r\nContent-Length: 2", "ab", ["ab"]),
         ("Expect: 100-continue\r\nContent-Length: 0", "", [""]),
     ])
-    func `a body is as long as it says (6.2, 6.3)`(
+    func `a body has the length that its header gives (6.2, 6.3)`(
         fields: String,
         body: String,
         expected: [String]
     ) {
         let whole = "POST /a HTTP/1.1\r\n\(fields)\r\n\r\n"
         var parser = RequestParser(maxBodyByteCount: Self.maxByteCount)
-        // In one piece, so that what came with the head is there when it is read.
+        // In one piece, so that bytes that came with the head are available for the body.
         parser.append(Array((whole + body).utf8))
         var steps: [RequestParser.Step] = []
         while true {
@@ -55,25 +55,25 @@ import Testing
         #expect(bodies(steps) == expected)
     }
 
-    @Test func `HTTP/1.0 knows no invitation (RFC 9110, 10.1.1)`() {
+    @Test func `HTTP/1.0 has no 100 Continue (RFC 9110, 10.1.1)`() {
         let text = "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
         #expect(RequestParser.steps(text, maxBodyByteCount: 2).isEmpty)
     }
 
     @Test(arguments: [
-        // Two readers would see two lengths (6.3).
+        // Two readers might see different lengths (6.3).
         ("Content-Length: 5\r\nContent-Length: 6", RequestProblem.malformed),
         ("Content-Length: 5\r\nContent-Length: 5", .malformed),
         ("Content-Length: 5, 5", .malformed),
         ("Content-Length: 5\r\nTransfer-Encoding: chunked", .malformed),
         ("Transfer-Encoding: chunked\r\nContent-Length: 5", .malformed),
         ("Transfer-Encoding: identity\r\nContent-Length: 5", .malformed),
-        // No number (RFC 9110, 8.6).
+        // Not a number (RFC 9110, 8.6).
         ("Content-Length: +5", .malformed), ("Content-Length: -5", .malformed),
         ("Content-Length: 0x5", .malformed), ("Content-Length: 5 5", .malformed),
         ("Content-Length: 5.0", .malformed), ("Content-Length:", .malformed),
         ("Content-Length: \u{665}", .malformed),
-        // Chunked is not the last coding, or not alone (6.1, 6.3).
+        // Chunked is not the last coding, or not the only one (6.1, 6.3).
         ("Transfer-Encoding: xchunked", .malformed), ("Transfer-Encoding: identity", .malformed),
         ("Transfer-Encoding: chunked, identity", .malformed),
         ("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", .malformed),
@@ -81,16 +81,16 @@ import Testing
         ("Transfer-Encoding: \"chunked\"", .malformed), ("Transfer-Encoding:", .malformed),
         ("Transfer-Encoding: gzip, chunked", .unknownCoding),
         ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", .unknownCoding),
-        // Whoever sends it in pieces does not say how long it is.
+        // A chunked body does not give its length.
         ("Transfer-Encoding: chunked", .lengthRequired),
         ("Transfer-Encoding: , Chunked ,", .lengthRequired),
-        // Too long, beyond what a machine counts with as well.
+        // Too long, also beyond the range of an integer.
         ("Content-Length: 101", .bodyTooLong),
         ("Content-Length: 9223372036854775808", .bodyTooLong),
         ("Content-Length: 18446744073709551621", .bodyTooLong),
         ("Content-Length: 99999999999999999999999999999999999999999", .bodyTooLong),
     ])
-    func `a body whose length is uncertain or too large is refused (6.1, 6.3, 11.2)`(
+    func `a body whose length is ambiguous or too large is rejected (6.1, 6.3, 11.2)`(
         fields: String,
         problem: RequestProblem
     ) {
@@ -105,20 +105,20 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length: 1", "Transfer-Encoding: chunked"])
-    func `where no body is admitted each is too long`(field: String) {
+    func `if no body is allowed, any body is too long`(field: String) {
         let text = "POST / HTTP/1.1\r\n\(field)\r\n\r\n0\r\n\r\n"
         #expect(RequestParser.steps(text) == [.refusal(.bodyTooLong)])
     }
 
     @Test(arguments: [0, 1, 99, 100, 101])
-    func `a body has a bound`(byteCount: Int) {
+    func `a body has a size limit`(byteCount: Int) {
         let body = String(repeating: "x", count: byteCount)
         let expected = byteCount > 100 ? "refused: bodyTooLong" : body
         #expect(bodies(steps("Content-Length: \(byteCount)", body)) == [expected])
     }
 
     @Test(arguments: [1, 2, 3, 7, 64, 8192])
-    func `how the bytes are split changes nothing`(pieceByteCount: Int) {
+    func `the result does not depend on how the bytes are split`(pieceByteCount: Int) {
         let large = String(repeating: "y", count: 200_000)
         let text =
             "\r\n\r\nPOST /a HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello"

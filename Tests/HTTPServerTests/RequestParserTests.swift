@@ -2,7 +2,7 @@ import HTTPServer
 import Testing
 
 extension RequestParser {
-    /// What comes of these bytes, given in pieces of at most `pieceByteCount`.
+    /// The parser's steps for these bytes, in pieces of at most `pieceByteCount`.
     static func steps(
         _ bytes: [UInt8],
         maxBodyByteCount: Int = 0,
@@ -29,7 +29,7 @@ extension RequestParser {
         steps(Array(text.utf8), maxBodyByteCount: maxBodyByteCount)
     }
 
-    /// The first request, or why there is none.
+    /// The first request; throws the reason if there is none.
     static func first(_ text: String, maxBodyByteCount: Int = 0) throws -> HTTPRequest {
         switch steps(text, maxBodyByteCount: maxBodyByteCount).first {
         case .request(let request): return request
@@ -41,7 +41,7 @@ extension RequestParser {
     struct Unexpected: Error { let what: String }
 }
 
-/// Sections are those of RFC 9112.
+/// Sections are from RFC 9112.
 @Suite struct RequestParserTests {
     @Test(arguments: [
         ("GET /live HTTP/1.1\r\n\r\n", "/live"),
@@ -54,13 +54,13 @@ extension RequestParser {
         ("GET http://example.com?a/b HTTP/1.1\r\n\r\n", "/"),
         ("GET /a%20b HTTP/1.1\r\n\r\n", "/a%20b"),
     ])
-    func `a target has its path (2.2, 3.2)`(text: String, path: String) throws {
+    func `the path is read from the target (2.2, 3.2)`(text: String, path: String) throws {
         let request = try RequestParser.first(text)
         #expect(request.method == "GET")
         #expect(request.path == path)
     }
 
-    @Test func `the target of OPTIONS may be a star (3.2.4)`() throws {
+    @Test func `the target of OPTIONS may be an asterisk (3.2.4)`() throws {
         #expect(try RequestParser.first("OPTIONS * HTTP/1.1\r\n\r\n").path == "*")
     }
 
@@ -75,12 +75,12 @@ extension RequestParser {
         "GET /li\rve HTTP/1.1", "\rGET /live HTTP/1.1", "GET /live HTTP/1.1\r",
         "\u{16}\u{3}\u{1}",
     ])
-    func `a request line that could be read in two ways is malformed (3)`(line: String) {
+    func `an ambiguous request line is malformed (3)`(line: String) {
         #expect(RequestParser.steps(line + "\r\n\r\n") == [.refusal(.malformed)])
     }
 
     @Test(arguments: ["HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/3.1"])
-    func `other versions are unknown (2.3)`(version: String) {
+    func `other versions are not supported (2.3)`(version: String) {
         let steps = RequestParser.steps("GET / \(version)\r\n\r\n")
         #expect(steps == [.refusal(.unknownVersion)])
     }
@@ -92,7 +92,7 @@ extension RequestParser {
         "A: b\u{1}", "A: b\u{7F}", "\u{E9}: b", "A(: b", "Host: a\r\nHost: a",
         "Host: a\r\nhost: b", "Host: a/b", "Host: a b", "Host: a@b", "Host: \"a\"",
     ])
-    func `a field that could be read in two ways is malformed (3.2, 5)`(field: String) {
+    func `an ambiguous field is malformed (3.2, 5)`(field: String) {
         for first in ["GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nB: c\r\n"] {
             let steps = RequestParser.steps("\(first)\(field)\r\n\r\n")
             #expect(steps == [.refusal(.malformed)])
@@ -105,7 +105,11 @@ extension RequestParser {
         ("A: b:c", "a", "b:c"), ("a!#$%&'*+-.^_`|~1: b", "a!#$%&'*+-.^_`|~1", "b"),
         ("Host: [::1]:80", "host", "[::1]:80"), ("Host:", "host", ""),
     ])
-    func `a field has its value (5)`(field: String, name: String, value: String) throws {
+    func `a field's value is read without surrounding white space (5)`(
+        field: String,
+        name: String,
+        value: String
+    ) throws {
         let request = try RequestParser.first("GET / HTTP/1.1\r\n\(field)\r\n\r\n")
         #expect(request[name] == value)
         #expect(request["none"] == nil)
@@ -116,7 +120,7 @@ extension RequestParser {
         ("http://a:81/b", "Host: c", "a:81"), ("http://a?b", "A: b", "a"),
         ("HTTP://[::1]:80", "Host: c", "[::1]:80"),
     ])
-    func `the target says who is asked, or else Host (3.2.2)`(
+    func `the host comes from the target, otherwise from Host (3.2.2)`(
         target: String,
         field: String,
         authority: String?
@@ -125,7 +129,7 @@ extension RequestParser {
         #expect(request.authority == authority)
     }
 
-    @Test func `empty lines and half of one are no request yet (2.2)`() {
+    @Test func `empty lines, complete or partial, are not a request (2.2)`() {
         var parser = RequestParser(maxBodyByteCount: 0)
         for piece in ["\r\n", "\n", "\r"] {
             parser.append(Array(piece.utf8))
@@ -138,7 +142,7 @@ extension RequestParser {
     }
 
     @Test(arguments: [0, 1])
-    func `a head has a bound, however it is filled`(surplus: Int) {
+    func `a head has a size limit, whatever fills it`(surplus: Int) {
         let bound = RequestParser.maxHeadByteCount + surplus
         let fills = [
             ("GET / HTTP/1.1\r\nA: ", "x", "\r\n\r\n"), ("GET /", "x", " HTTP/1.1\r\n\r\n"),
@@ -148,7 +152,7 @@ extension RequestParser {
             let room = bound - start.utf8.count - end.utf8.count
             let padding = String(repeating: " ", count: room % filling.utf8.count)
             let filled = String(repeating: filling, count: room / filling.utf8.count)
-            // A blank more of the last value changes nothing else.
+            // One more space after the last value changes nothing else.
             let text = start + filled.dropLast(padding.isEmpty ? 0 : 1) + padding
             let whole = padding.isEmpty ? text + end : text + "\n" + end
             #expect(whole.utf8.count == bound)
@@ -158,14 +162,14 @@ extension RequestParser {
         }
     }
 
-    @Test func `a head without an end is refused when it is too long`() {
+    @Test func `a head without an end is rejected once it is too long`() {
         let endless = "GET / HTTP/1.1\r\n" + String(repeating: "A: b\r\n", count: 100_000)
         #expect(RequestParser.steps(endless) == [.refusal(.headTooLong)])
         let blank = String(repeating: "\r\n", count: 100_000)
         #expect(RequestParser.steps(blank) == [.refusal(.headTooLong)])
     }
 
-    @Test func `what follows a refused request is not looked at`() {
+    @Test func `bytes after a rejected request are ignored`() {
         let text = "GET / HTTP/9.9\r\n\r\nGET / HTTP/1.1\r\n\r\n"
         #expect(RequestParser.steps(text) == [.refusal(.unknownVersion)])
         var parser = RequestParser(maxBodyByteCount: 0)
@@ -175,7 +179,7 @@ extension RequestParser {
         #expect(parser.capacity == 0)
     }
 
-    @Test func `requests behind each other come one by one`() throws {
+    @Test func `consecutive requests are returned one by one`() throws {
         let text = "GET /a HTTP/1.1\r\n\r\n\r\nHEAD /b HTTP/1.1\n\nPUT /c HTTP/1.1\r\n\r\nGET"
         let requests = RequestParser.steps(text).map { step in
             if case .request(let request) = step { "\(request.method) \(request.path)" } else { "" }

@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// Runs a server on a free port for as long as `body` takes.
+/// Runs a server on a free port while `body` runs.
 func withServer(
     limits: HTTPServer.Limits = .init(),
     identity: @escaping @Sendable () -> ServerIdentity? = { nil },
@@ -22,7 +22,7 @@ func withServer(
 }
 
 extension Result where Failure == any Error {
-    /// What comes of `body`.
+    /// The result of `body`.
     fileprivate init(_ body: () async throws -> Success) async {
         do {
             self = .success(try await body())
@@ -36,7 +36,7 @@ extension HTTPServer.Limits {
     static func bodies(upTo byteCount: Int) -> HTTPServer.Limits {
         var limits = HTTPServer.Limits()
         limits.maxBodyByteCount = byteCount
-        // A slow machine is not what these tests are about.
+        // These tests must not depend on the machine's speed.
         limits.maxExchange = .seconds(60)
         return limits
     }

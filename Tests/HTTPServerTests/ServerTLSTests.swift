@@ -3,7 +3,7 @@ import HTTP2Peer
 import HTTPServer
 import Testing
 
-/// What is seen of TLS without a client that speaks it; `test_admin_access.py` asks by curl and Python.
+/// TLS as seen without a TLS client; `test_admin_access.py` uses curl and Python.
 @Suite struct ServerTLSTests {
     private static let authority = EphemeralAuthority()
     private static let pair = authority.serverIdentity()
@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    @Test func `a peer without TLS is answered, and the answer knows it`() async throws {
+    @Test func `a peer without TLS is answered, and the handler knows it`() async throws {
         let identity = try identity()
         try await withServer(identity: { identity }, answer: Self.answer) { address in
             let answer = try await LoopbackPeer.exchange("GET / HTTP/1.0\r\n\r\n", with: address)
@@ -27,13 +27,13 @@ import Testing
         }
     }
 
-    /// Records of a handshake that none is, whole and cut short, and one behind a request.
+    /// Invalid handshake records, complete and truncated, and one after a request.
     @Test(arguments: [
         "\u{16}\u{3}\u{1}\u{0}\u{5}hello", "\u{16}\u{3}\u{1}\u{0}\u{0}",
         "\u{16}\u{3}\u{3}\u{40}\u{0}\u{1}", "\u{16}",
         "GET / HTTP/1.1\r\n\r\n\u{16}\u{3}\u{1}\u{0}\u{5}hello\r\n\r\n",
     ])
-    func `what begins like TLS and is not TLS does no harm`(bytes: String) async throws {
+    func `bytes that begin like TLS but are not do no harm`(bytes: String) async throws {
         let identity = try identity()
         try await withServer(identity: { identity }, answer: Self.answer) { address in
             _ = try? await LoopbackPeer.exchange(bytes, with: address, isClosing: true)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `files that do not belong together are blamed on one of them`() throws {
+    @Test func `for files that do not match, one of them is reported`() throws {
         let other = Self.authority.serverIdentity()
         #expect {
             try ServerIdentity(

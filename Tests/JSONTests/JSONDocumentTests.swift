@@ -15,7 +15,7 @@ import Testing
         ("]", .unexpectedToken, 0),
         ("[1 2]", .unexpectedToken, 3), ("{\"a\":1]", .unexpectedToken, 6),
     ])
-    func `a text that is not JSON is refused with its place`(
+    func `a text that is not JSON is rejected with the position`(
         text: String,
         kind: JSONError.Kind,
         offset: Int?
@@ -33,7 +33,7 @@ import Testing
             ([0x5B, 0x22, 0xF4, 0x90, 0x80, 0x80, 0x22, 0x5D], 2),
         ] as [([UInt8], Int)]
     )
-    func `bytes that are not UTF-8 are refused with their place`(bytes: [UInt8], offset: Int) {
+    func `bytes that are not UTF-8 are rejected with their position`(bytes: [UInt8], offset: Int) {
         var document = JSONDocument()
         #expect(throws: JSONError(kind: .invalidUTF8, offset: offset)) {
             try document.parse(bytes)
@@ -55,7 +55,7 @@ import Testing
         )
     }
 
-    @Test func `depth is admitted up to the limit`() throws {
+    @Test func `depth is accepted up to the limit`() throws {
         var document = JSONDocument(limits: JSONLimits(maxDepth: 64))
         func nested(_ depth: Int) -> [UInt8] {
             Array(repeating: 0x5B, count: depth) + Array(repeating: 0x5D, count: depth)
@@ -64,7 +64,7 @@ import Testing
         #expect(throws: JSONError(kind: .tooDeep, offset: 64)) { try document.parse(nested(65)) }
     }
 
-    @Test func `size is admitted up to the limit`() throws {
+    @Test func `size is accepted up to the limit`() throws {
         var document = JSONDocument(limits: JSONLimits(maxByteCount: 10))
         try document.parse(Array("[1234567 ]".utf8))
         #expect(throws: JSONError(kind: .tooLarge, offset: nil)) {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a number of a million digits is read without harm`() throws {
+    @Test func `a number of a million digits is read safely`() throws {
         var document = JSONDocument(limits: JSONLimits(maxByteCount: 2_000_000))
         try document.parse(Array(repeating: UInt8(ascii: "9"), count: 1_000_000))
         let root = document.root
@@ -97,7 +97,7 @@ import Testing
         #expect(integer == value)
     }
 
-    @Test func `a name is found whether or not it is written with escapes`() throws {
+    @Test func `a name is found with and without escapes`() throws {
         var document = JSONDocument()
         try document.parse(Array(#"{"device\u005ftoken":"\ud83d\ude00\n"}"#.utf8))
         let found = document.member(of: document.root, named: JSONName("device_token"))
@@ -122,7 +122,7 @@ import Testing
         #expect(pointer == "/a~1b/1/~0")
     }
 
-    @Test func `what the writer writes reads back the same`() throws {
+    @Test func `the writer's output reads back the same`() throws {
         let text = #"{"b":[1,-2.5,"\u0001\"\\\n","é",true,false,null,{}],"a":{"x":[]}}"#
         let value = try JSONValue.parse(Array(text.utf8))
         var writer = JSONWriter()
@@ -130,13 +130,13 @@ import Testing
         #expect(String(decoding: writer.bytes, as: UTF8.self) == text)
     }
 
-    @Test func `a tree refuses a duplicate name`() {
+    @Test func `a tree rejects a duplicate name`() {
         #expect(throws: JSONError(kind: .duplicateName, offset: 7)) {
             try JSONValue.parse(Array(#"{"a":1,"a":2}"#.utf8))
         }
     }
 
-    @Test func `a name is found at any length, however it is written`() throws {
+    @Test func `a name of any length is found, with and without escapes`() throws {
         var document = JSONDocument()
         for length in 0...140 {
             let name = (0..<length).map { String(UnicodeScalar(UInt8(97 + $0 % 26))) }.joined()
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    /// The names were found for a hash that any program can compute.
+    /// These names collide under a hash without a secret key.
     @Test(arguments: [
         ("6efda69", "4a81f8c"), ("a06f1c4-", "8b690d5-"), ("66ca8b2-nam", "17f236f-nam"),
         ("a-name-of-n435e", "a-name-of-nf097"), ("2a6df6d-name-of-", "bf5d2bb-name-of-"),
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 8, 14, 28, 29, 40, 1000])
-    func `every byte of a name counts for its hash`(length: Int) {
+    func `every byte of a name affects its hash`(length: Int) {
         let name = [UInt8](repeating: UInt8(ascii: "a"), count: length)
         var hashes: Set<UInt32> = [JSONName(String(decoding: name, as: UTF8.self)).contentHash]
         for position in name.indices {
@@ -175,12 +175,12 @@ import Testing
         #expect(hashes.count == length + 1)
     }
 
-    @Test func `zeros at the end of a name count for its hash`() {
+    @Test func `trailing zeros of a name affect its hash`() {
         let names = (0..<40).map { String(repeating: "\0", count: $0) }
         #expect(Set(names.map { JSONName($0).contentHash }).count == names.count)
     }
 
-    /// Of so many names two have the same hash, whatever the key is.
+    /// With this many names, two have the same hash under any key.
     @Test func `names with the same hash are distinguished`() throws {
         var known: [UInt32: Int] = [:]
         var found: (name: String, other: String)?
@@ -197,7 +197,7 @@ import Testing
         #expect(document.member(of: document.root, named: JSONName(other)) == nil)
     }
 
-    @Test func `a copy keeps its document when the original parses another one`() throws {
+    @Test func `a copy keeps its document when the original parses another`() throws {
         var document = JSONDocument()
         try document.parse(Array(#"{"a":["first"]}"#.utf8))
         let copy = document

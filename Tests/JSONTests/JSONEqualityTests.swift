@@ -16,7 +16,7 @@ import Testing
         ("{}", "[]", false),
         (#"{"a":1,"b":2}"#, #"{"b":1,"a":2}"#, false),
     ])
-    func `values are equal as JSON Schema means it`(
+    func `values are compared as JSON Schema defines equality`(
         left: String,
         right: String,
         expected: Bool
@@ -25,7 +25,7 @@ import Testing
         try document.parse(Array("[\(left),\(right)]".utf8))
         var cursor = document.children(of: document.root)
         guard let first = document.nextItem(&cursor), let second = document.nextItem(&cursor) else {
-            Issue.record("two items were written")
+            Issue.record("expected two items")
             return
         }
         let answers = [
@@ -33,7 +33,7 @@ import Testing
             !document.hasUniqueItems(document.root),
         ]
         #expect(answers == [expected, expected, expected])
-        // Among many others the two are compared by hash.
+        // Among many others, the two are compared by hash.
         let others = (0..<40).map { "{\"other\":\($0)}" }.joined(separator: ",")
         try document.parse(Array("[\(left),\(others),\(right)]".utf8))
         let isUnique = document.hasUniqueItems(document.root)
@@ -48,7 +48,7 @@ import Testing
             (#"{"a":"a","b":"a"}"#, nil), (#"{"a":{"a":{"a":1}}}"#, nil),
             (#"{"x":[0,{"y":{"a":1,"b":[],"a":{}}}]}"#, "/x/1/y/a"), (#"["a","a"]"#, nil),
             (#""a""#, nil), (#"{"a":{"b":1,"b":2},"a":1}"#, "/a"),
-            // Other bytes are another name, whatever they look like.
+            // Names with different bytes differ, even if they look alike.
             ("{\"\u{e9}\":1,\"e\u{301}\":2}", nil), (#"{"é":1,"\u00e9":2}"#, "/é"),
             (#"{"a":1,"A":2}"#, nil), (#"{"\ud83d\ude00":1,"😀":2}"#, "/😀"),
         ] as [(String, String?)]
@@ -59,16 +59,16 @@ import Testing
         let found = document.repeatedMember(in: document.root)
         #expect(found.map { document.pointer(to: $0) } == place)
         guard text.hasPrefix("{") else { return }
-        // Among many others it is looked for in another way.
+        // Among many others, the search works differently.
         let others = (0..<40).map { "\"other\($0)\":{}," }.joined()
         try document.parse(Array("{\(others)\(text.dropFirst())".utf8))
         let foundAmongMany = document.repeatedMember(in: document.root)
         #expect(foundAmongMany.map { document.pointer(to: $0) } == place)
     }
 
-    /// Only in their middle, which not every hash reads.
+    /// They differ only in the middle, which some hashes skip.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func `many names that look alike are distinguished in time`(isLastRepeated: Bool) throws {
+    func `many similar names are distinguished quickly`(isLastRepeated: Bool) throws {
         let count = 25_000
         let names = (0..<count).map { number in
             let middle = String(number + 100_000)
@@ -82,7 +82,7 @@ import Testing
         #expect((found != nil) == isLastRepeated)
     }
 
-    @Test func `a tree's texts and names are distinguished by their bytes`() throws {
+    @Test func `a tree compares texts and names by their bytes`() throws {
         func tree(_ text: String) throws -> JSONValue { try .parse(Array(text.utf8)) }
         let both = try tree("{\"\u{e9}\":1,\"e\u{301}\":2}")
         #expect(both["\u{e9}"] == .integer(1))
@@ -96,9 +96,9 @@ import Testing
         #expect(throws: JSONError.self) { try tree("{\"\u{e9}\":1,\"\u{e9}\":2}") }
     }
 
-    /// All have the same hash, and no two are equal: to compare each with each would be quadratic.
+    /// All have the same hash, and no two are equal, so comparing them in pairs would be quadratic.
     @Test(arguments: [(2, true), (8, true), (40, false)])
-    func `many objects that have a name twice are not compared`(
+    func `many objects with a duplicate name are not compared`(
         count: Int,
         expected: Bool
     ) throws {
@@ -112,8 +112,8 @@ import Testing
         #expect(isUnique == expected)
     }
 
-    /// Compared in both orders at each level, it would take longer than anybody waits.
-    @Test func `objects in objects in another order are compared once`() throws {
+    /// Comparing both orders at each level would take exponential time.
+    @Test func `nested objects in different orders are compared once`() throws {
         var (left, right) = ("1", "1")
         for _ in 0..<60 {
             left = #"{"a":\#(left),"b":0,"c":0}"#
@@ -127,10 +127,10 @@ import Testing
 
     @Test(arguments: [
         ("", ""), ("plain", "plain"), ("~/", "~0~1"), ("~1", "~01"), ("é", "é"),
-        // A mark that combines with what stands before it.
+        // A mark that combines with the character before it.
         ("~\u{301}", "~0\u{301}"), ("a/\u{301}b", "a~1\u{301}b"),
     ])
-    func `a name is a reference token and back`(name: String, token: String) {
+    func `a name becomes a reference token and back`(name: String, token: String) {
         #expect(Array(JSONPointer.escaped(name).utf8) == Array(token.utf8))
         #expect(Array(JSONPointer.unescaped(token).utf8) == Array(name.utf8))
     }

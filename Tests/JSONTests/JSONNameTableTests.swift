@@ -1,11 +1,11 @@
 import JSON
 import Testing
 
-/// Many names are found in an object at once, or the caller is told to look for each by itself.
+/// Finds many names in an object at once, or leaves the search to the caller.
 @Suite struct JSONNameTableTests {
     private static let names = ["id", "push_type", "a name of more than 32 bytes, for its hash"]
 
-    /// The texts of the values that were found, by the names' positions.
+    /// The texts of the values found, by the position of the name.
     private func found(in text: String) throws -> [Int: String]? {
         var document = JSONDocument()
         try document.parse(Array(text.utf8))
@@ -40,14 +40,14 @@ import Testing
             (#"{"\u0078":1,"id":2}"#, [0: "2"]),
         ] as [(String, [Int: String])]
     )
-    func `names are found where they stand`(text: String, expected: [Int: String]) throws {
+    func `names are found at their positions`(text: String, expected: [Int: String]) throws {
         #expect(try found(in: text) == expected)
     }
 
     @Test(arguments: [
         #"{"id":1,"id":1}"#, #"{"\u0069d":1}"#, #"{"id":1,"\u0069d":1}"#, "[]", #""id""#, "1",
     ])
-    func `what is not that simple is left to the caller`(text: String) throws {
+    func `an object that is not simple enough is left to the caller`(text: String) throws {
         #expect(try found(in: text) == nil)
     }
 

@@ -40,7 +40,7 @@ import Testing
         ["0", "-0", "0.0", "0e99", "-0e-9"],
         ["-120", "-1.2e2", "-0.12e3", "-120.00"], ["1e400", "10e399", "0.1e401"],
     ])
-    func `a number may be written in many ways`(spellings: [String]) throws {
+    func `different spellings of a number are equal`(spellings: [String]) throws {
         for left in spellings {
             for right in spellings {
                 #expect(try number(left) == number(right), "\(left) and \(right)")
@@ -82,7 +82,7 @@ import Testing
         ("1e1000000000", "7", false), ("7e1000000000", "7", true), ("1", "1e1", false),
         ("9223372036854775807", "9223372036854775807", true), ("30", "1e1", true),
     ])
-    func `a multiple is exact`(text: String, divisor: String, expected: Bool) throws {
+    func `multiples are checked exactly`(text: String, divisor: String, expected: Bool) throws {
         let document = try parsed(text)
         let isMultiple = try document.isMultiple(document.root, of: number(divisor))
         #expect(isMultiple == expected)
@@ -92,13 +92,13 @@ import Testing
         ("1", true), ("0", false), ("-1", false), ("0.1234567890123456789", true),
         ("1.0000000000000000001", false), ("1e999", true),
     ])
-    func `a divisor is above zero and has at most 19 digits`(text: String, expected: Bool) throws {
+    func `a divisor is positive and has at most 19 digits`(text: String, expected: Bool) throws {
         #expect(try number(text).isDivisor == expected)
     }
 
     private static let zeros = String(repeating: "0", count: 400)
 
-    /// What Python's `float` says.
+    /// The results of Python's `float`.
     @Test(
         arguments: [
             ("1\(zeros)e-1", .infinity), ("1\(zeros)e-400", 1), ("1\(zeros)e-91", .infinity),
@@ -117,13 +117,13 @@ import Testing
         #expect(document.double(document.root) == value)
     }
 
-    /// The C library's function knows the same numbers, and more.
+    /// The C library accepts the same numbers, and more.
     @Test(arguments: [0, 1, 16, 17, 20, 307, 308, 309, 310, 400, 5_000])
-    func `every way to write a number is rounded as the C library does`(length: Int) throws {
+    func `every spelling of a number is rounded as in the C library`(length: Int) throws {
         let (zeros, nines) = (
             String(repeating: "0", count: length), String(repeating: "9", count: length)
         )
-        // A mantissa, and the exponent that makes it one to ten.
+        // A mantissa, and the exponent that scales it to between one and ten.
         let mantissas = [
             ("1\(zeros)", -length), ("0.\(zeros)1", length + 1), ("9\(nines)", -length),
             ("1\(zeros).\(nines)1", -length), ("0.\(zeros)\(nines)9", length + 1),

@@ -2,7 +2,7 @@ import JSON
 import Testing
 
 @Suite struct JSONWriterTests {
-    /// What the writer makes of the members that `write` writes.
+    /// The writer's output for the members that `write` adds.
     private func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -11,7 +11,7 @@ import Testing
         return writer.bytes
     }
 
-    @Test func `every character reads back the same, wherever it stands`() throws {
+    @Test func `every character reads back the same at any position`() throws {
         for character in (0..<0x80).map({ UnicodeScalar(UInt8($0)) }) + ["\u{80}", "é", "\u{2028}"]
         {
             for length in [1, 2, 7, 8, 9, 15, 16, 17, 25] {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A terminal may take 8-bit controls, marks for the direction of text, and invisible tags.
+    /// A terminal may interpret 8-bit controls, direction marks and invisible tags.
     @Test(arguments: [
         ("plain, ü 😀", "plain, ü 😀"), ("\u{1B}[2J\u{7F}", #"\u001b[2J\u007f"#),
         ("ü\u{9B}2J\u{80}\u{9F}\u{A0}", "ü\\u009b2J\\u0080\\u009f\u{A0}"),
@@ -38,7 +38,7 @@ import Testing
         ("a\u{202E}\u{2066}b\u{200B}", #"a\u202e\u2066b\u200b"#), ("\u{E0041}", #"\udb40\udc41"#),
         ("\"\\\r\n\t\0", #"\"\\\r\n\t\u0000"#), ("\u{FEFF}\u{AD}", #"\ufeff\u00ad"#),
     ])
-    func `no text begins a line or steers a terminal`(text: String, shown: String) throws {
+    func `no text starts a new line or controls a terminal`(text: String, shown: String) throws {
         let members: [(inout JSONWriter) -> Void] = [
             { $0.member("name", text) }, { $0.member("name", utf8: text.utf8.span) },
             {
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [0, 9, 10, -1, -10, 1_769_851_800_200, .max, .min] as [Int64])
-    func `an integer is written with all of its digits`(value: Int64) {
+    func `an integer is written with all its digits`(value: Int64) {
         let text = "{\"name\":\(value)}"
         #expect(object { $0.member("name", value) } == Array(text.utf8))
         let inPieces = object {
@@ -101,7 +101,7 @@ import Testing
         #expect(String(decoding: written, as: UTF8.self) == text)
     }
 
-    @Test func `what a buffer held stands before what is written`() {
+    @Test func `output is appended to the buffer's contents`() {
         var writer = JSONWriter(buffer: Array("log: ".utf8))
         writer.beginObject()
         writer.endObject()

@@ -31,7 +31,7 @@ import Testing
             ),
         ] as [(String, [String], [String])]
     )
-    func `an expression of ECMA-262 matches`(
+    func `an ECMA-262 expression matches`(
         pattern: String,
         matching: [String],
         others: [String]
@@ -41,7 +41,7 @@ import Testing
         for text in others { #expect(!compiled.matches(Array(text.utf8)[...]), "\(text)") }
     }
 
-    /// Inside a group nothing is recognised as simple, so RE2 runs the second one.
+    /// Nothing in a group counts as simple, so RE2 runs the second expression.
     @Test(arguments: [
         "^([0-9A-Fa-f]{2})+$", "^[A-Za-z0-9.-]+$", "^[^\\x00-\\x1f\\x7f]*$", "^[^\\x00-\\x1f]+$",
         "^[0-9a-f]{8}-[0-9a-f]{4}$", "^[0-9a-f]{2}[a-z]{1,3}$", "^v[0-9]{2,}$", "^[a-f]*$",
@@ -49,7 +49,7 @@ import Testing
         "^a{0}b$", "^(a{3})+$", "^(ab)+$", "^(a+)+$", "^[a-f]+[0-9]+$", "^a?b$", "^a+?$", "^a|b$",
         "^\\x61{2}$", "^[\\x41-\\x43]+$", "^a.b$", "^aé$", "^[é]+$", "a+$", "^a+", "^[a&&b]+$",
     ])
-    func `a simple expression means without an engine what it means to the engine`(
+    func `a simple expression matches the same with and without the engine`(
         pattern: String
     ) throws {
         let compiled = try TextPattern(pattern)
@@ -76,7 +76,7 @@ import Testing
         "[\\", "\\x4", "\\u12", "\\u{110000}", "\\uD83D", "\\uDE00", "\\c1", "\\Z", "\\a",
         "\\01", "\\p{", "\\pL", "\\p{L&}", "[\\d-\\w]x[a-\\d]", "\\_",
     ])
-    func `what is not an expression is refused`(pattern: String) throws {
+    func `an invalid expression is rejected`(pattern: String) throws {
         let error = #expect(throws: TextPatternError.self) { _ = try TextPattern(pattern) }
         guard case .syntax = try #require(error) else {
             Issue.record("\(String(describing: error))")
@@ -89,7 +89,8 @@ import Testing
         "(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(a)\\1", "(?<n>a)\\k<n>", "\\p{Emoji}",
         "\\p{Script_Extensions=Greek}",
     ])
-    func `what linear time cannot run is refused as such`(pattern: String) throws {
+    func `an expression that cannot run in linear time is rejected as such`(pattern: String) throws
+    {
         let error = #expect(throws: TextPatternError.self) { _ = try TextPattern(pattern) }
         guard case .unsupported = try #require(error) else {
             Issue.record("\(String(describing: error))")
@@ -102,7 +103,7 @@ import Testing
         "a{1001}", "(a{100}){100}", "((\\p{L}{500}){2}){500}",
         String(repeating: "(", count: 201) + String(repeating: ")", count: 201),
     ])
-    func `what is larger than the engine's limits is refused`(pattern: String) {
+    func `an expression over the engine's limits is rejected`(pattern: String) {
         #expect(throws: TextPatternError.tooLarge) { _ = try TextPattern(pattern) }
     }
 
@@ -123,7 +124,7 @@ import Testing
         ("^[0-9a-f]{8}-[A-Z]+$", 0), ("^[A-Z]{2}(-[a-z]+)?$", 64 << 10), ("^[\\p{L} ]+$", 1 << 20),
         ("^\\p{L}{1,64}$", 4 << 20),
     ])
-    func `an expression takes what its compiled form needs`(
+    func `an expression uses as much of the budget as its compiled form`(
         pattern: String,
         byteCount: Int
     ) throws {
@@ -137,7 +138,7 @@ import Testing
         String(repeating: "[ab]", count: 150_000), String(repeating: "\\p{L}|", count: 10_000),
         "[" + String(repeating: "\\p{L}", count: 10_000) + "]",
     ])
-    func `what takes long to read is refused before`(pattern: String) {
+    func `an expression that takes long to parse is rejected first`(pattern: String) {
         #expect(throws: TextPatternError.self) { _ = try TextPattern(pattern) }
     }
 
@@ -151,11 +152,14 @@ import Testing
             ("(?:(?:a{1000}){1000}){1000}", nil),
         ] as [(String, Int?)]
     )
-    func `a match counts by what an expression may look at`(pattern: String, weight: Int?) {
+    func `the cost of a match depends on what the expression may examine`(
+        pattern: String,
+        weight: Int?
+    ) {
         #expect((try? TextPattern(pattern))?.weight == weight)
     }
 
-    @Test func `a text that stalls a backtracking engine takes no time`() throws {
+    @Test func `a text that stalls a backtracking engine matches quickly`() throws {
         let compiled = try TextPattern("^(a+)+$")
         let text = String(repeating: "a", count: 100_000) + "b"
         #expect(!compiled.matches(Array(text.utf8)[...]))

@@ -150,7 +150,7 @@ import Testing
             ("false", "1", [["", "", "is not allowed"]]),
         ] as [(String, String, [[String]])]
     )
-    func `a violation says where, by which keyword and why`(
+    func `a violation has its path, its keyword and its cause`(
         schema: String,
         instance: String,
         expected: [[String]]
@@ -161,7 +161,7 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test func `at most 20 violations are reported, and how many more there are`() throws {
+    @Test func `at most 20 violations are reported, with the number of the others`() throws {
         for (count, expected) in [(19, nil), (20, nil), (21, "2 further"), (200, "181 further")] {
             let items = Array(repeating: "1", count: count).joined(separator: ",")
             let found = try findings(#"{"items":{"type":"null"}}"#, "[\(items)]")
@@ -188,7 +188,7 @@ import Testing
         #expect(unplaced.first?.message.contains("too long") == true)
     }
 
-    /// One schema is bound to the source, one to the app; each refuses every member.
+    /// Each schema rejects a value that must not appear in the message.
     @Test(arguments: [
         (#"{"type":"null"}"#, "\"4711\""), (#"{"const":1}"#, "[\"4711\"]"),
         (#"{"pattern":"^a","format":"uuid","maxLength":1,"enum":["a"]}"#, "\"4711\""),
@@ -208,7 +208,7 @@ import Testing
         #expect(found.allSatisfy { !"\($0)".contains("4711") }, "\(found)")
     }
 
-    @Test func `a long number is shown by its beginning`() throws {
+    @Test func `a long number is truncated`() throws {
         let found = try findings(#"{"maximum":1}"#, String(repeating: "9", count: 5000))
         #expect(found.map(\.message.count) == ["must be at most 1; found ".count + 81])
     }
@@ -234,10 +234,11 @@ import Testing
         ("DEVICE-TOKEN", "; did you mean `device_token`?"),
         ("devise_token", "; did you mean `device_token`?"),
         ("token", "; did you mean `device_token`?"), ("apns-topic", "; did you mean `topic`?"),
-        // It has no other name, is there already, is ruled out, or is not a word at all.
+        // No similar name, already present, forbidden, or not a word.
         ("colour", ""), ("Id", ""), ("Never", ""), ("", ""), ("\\ud83d\\ude00", ""),
     ])
-    func `an unknown member is asked for what was meant`(name: String, question: String) throws {
+    func `for an unknown member, a similar name is suggested`(name: String, question: String) throws
+    {
         let schema = #"""
             {"additionalProperties":false,
              "properties":{"id":true,"device_token":true,"topic":true,"never":false}}
@@ -268,7 +269,7 @@ import Testing
         #expect(found.map { $0.message.hasSuffix("found a string") } == [true], "\(found)")
     }
 
-    @Test func `a check that would take forever is given up`() throws {
+    @Test func `a check that would take forever is stopped`() throws {
         let schema =
             ##"{"anyOf":[{"properties":{"a":{"$ref":"#"}},"required":["b"]},{"properties":{"a":{"$ref":"#"}},"required":["c"]}]}"##
         let instance =
@@ -278,8 +279,8 @@ import Testing
     }
 
     @Test(arguments: [(30, true), (60, false)])
-    func `subschemas inside each other are bounded`(depth: Int, isAdmitted: Bool) throws {
-        // A reference by itself is no depth: its target's steps stand in its place.
+    func `nested subschemas have a depth limit`(depth: Int, isAdmitted: Bool) throws {
+        // A reference adds no depth by itself: its target's steps replace it.
         let links = (0..<40).map { ##""d\##($0)":{"anyOf":[{"$ref":"#/$defs/d\##($0 + 1)"}]}"## }
         let schema =
             ##"{"$ref":"#/$defs/d0","$defs":{\##(links.joined(separator: ",")),"##
@@ -289,7 +290,7 @@ import Testing
         #expect(found.isEmpty == isAdmitted)
     }
 
-    @Test func `findings of a large document are reported in time`() throws {
+    @Test func `findings of a large document are reported quickly`() throws {
         let items = Array(repeating: "1", count: 40_000).joined(separator: ",")
         let found = try findings(#"{"items":{"type":"null"}}"#, "[\(items)]")
         #expect(found.count == 20)

@@ -2,7 +2,7 @@ import JSON
 import JSONSchema
 import Testing
 
-/// What the official suite's optional cases leave open.
+/// Cases that the official suite's optional tests do not cover.
 @Suite struct FormatTests {
     @Test(
         arguments: [
@@ -62,7 +62,11 @@ import Testing
             ("regex", ["a", "(?=a)"], ["(", "\\\\Z"]), ("color", ["anything"], []),
         ] as [(String, [String], [String])]
     )
-    func `a format admits and refuses`(name: String, valid: [String], invalid: [String]) throws {
+    func `a format accepts valid texts and rejects others`(
+        name: String,
+        valid: [String],
+        invalid: [String]
+    ) throws {
         let text = Array(#"{"format":"\#(name)"}"#.utf8)
         let asserting = try Schema(text: text, options: SchemaOptions(assertsFormat: true))
         let annotating = try Schema(text: text)
@@ -76,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a format says nothing about other types`() throws {
+    @Test func `a format does not apply to other types`() throws {
         let options = SchemaOptions(assertsFormat: true)
         let schema = try Schema(text: Array(#"{"format":"ipv4"}"#.utf8), options: options)
         for sample in ["1", "null", "[]", "{}"] {

@@ -2,8 +2,8 @@ import JSON
 import JSONSchema
 import Testing
 
-/// An object's names are looked up once for all keywords, or one by one where that cannot be: both
-/// ways give the same answers.
+/// An object's names are looked up once for all keywords, or one by one if that is not possible;
+/// both ways give the same results.
 @Suite struct MemberSearchTests {
     private func admits(_ schema: Schema, _ text: String) throws -> Bool {
         var document = JSONDocument()
@@ -14,8 +14,8 @@ import Testing
         return isAdmitted
     }
 
-    /// A schema that asks for the same names in several ways; `padding` is how many names more it
-    /// has, which decides whether names have symbols.
+    /// A schema that uses the same names in several keywords, plus `padding` more names, whose
+    /// number decides whether names have symbols.
     private func schema(padding: Int) throws -> Schema {
         let more = (0..<padding).map { "\"more\($0)\":{\"type\":\"null\"}" }
         let members = [
@@ -36,13 +36,13 @@ import Testing
         (#"{"kind":"a"}"#, false), (#"{"kind":"b"}"#, true), (#"{"kind":"b","a":1}"#, false),
         (#"{"kind":"c"}"#, false), (#"{"a":1}"#, false), (#"{}"#, false),
         (#"{"kind":"b","stranger":1}"#, false), (#"{"kind":"a","a":"1"}"#, false),
-        // Escapes say the same.
+        // Escapes make no difference.
         (#"{"\u006bind":"a","\u0061":1}"#, true), (#"{"\u006bind":"a"}"#, false),
-        // Of a name that stands twice each value is checked, wherever the name stands.
+        // Every value of a duplicate name is checked, wherever the name is.
         (#"{"kind":"a","a":1,"a":2}"#, true), (#"{"kind":"a","a":1,"a":"2"}"#, false),
         (#"{"kind":"a","a":"1","a":2}"#, false), (#"{"kind":"a","kind":"b","a":1}"#, false),
         (#"{"kind":"b","kind":"b"}"#, true), (#"{"kind":"b","x":1,"x":2}"#, false),
-        // Brothers on one level, and a parent that goes on behind its child.
+        // Siblings on one level, and a parent that continues after its child.
         (#"{"next":{"kind":"a","a":1},"kind":"b"}"#, true),
         (#"{"next":{"kind":"b"},"kind":"a","a":1}"#, true),
         (#"{"next":{"kind":"a","a":1},"kind":"a"}"#, false),
@@ -50,7 +50,7 @@ import Testing
     ]
 
     @Test(arguments: [0, 61, 62, 200])
-    func `an answer does not depend on how many names a schema has`(padding: Int) throws {
+    func `the result does not depend on how many names a schema has`(padding: Int) throws {
         let schema = try schema(padding: padding)
         for sample in Self.samples {
             #expect(try admits(schema, sample.text) == sample.isValid, "\(sample.text)")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: 0...12)
-    func `an answer does not depend on how deep an object is`(depth: Int) throws {
+    func `the result does not depend on how deep an object is`(depth: Int) throws {
         let schema = try schema(padding: 0)
         for sample in Self.samples {
             var before = sample.text

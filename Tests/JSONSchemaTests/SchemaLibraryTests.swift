@@ -22,7 +22,7 @@ import Testing
         "//example.com/a/number.json", "urn:example:number", "urn:example:number#/$defs/inner",
         "number.json#inner", "folder/inner.json",
     ])
-    func `a document is found by its base and by its own identifier`(reference: String) throws {
+    func `a document is found by its base URI and by its own identifier`(reference: String) throws {
         let library = try library([
             (
                 "https://example.com/a/number.json",
@@ -48,7 +48,7 @@ import Testing
         ),
         ("address.json", "true", "address.json"),
     ])
-    func `a name is a reference of the schema's own identifier`(
+    func `a name is a reference relative to the schema's own identifier`(
         name: String,
         schema: String,
         uri: String
@@ -56,7 +56,7 @@ import Testing
         #expect(try SchemaLibrary.uris(of: [name], referredToBy: Array(schema.utf8)) == [uri])
     }
 
-    @Test func `a reference to nothing says what there is`() throws {
+    @Test func `an unresolved reference is reported with the known documents`() throws {
         let library = try library([("https://example.com/known", "true")])
         let text = #"{"items":{"$ref":"https://example.com/unknown"}}"#
         let error = #expect(throws: SchemaError.self) {
@@ -67,7 +67,7 @@ import Testing
         #expect(error?.message.contains("https://example.com/known") == true)
     }
 
-    @Test func `a mistake in another document carries that document's URI`() throws {
+    @Test func `an error in another document is reported with that document's URI`() throws {
         let library = try library([
             ("https://example.com/bad", #"{"$defs":{"a":{"minLength":"1"}}}"#)
         ])
@@ -78,7 +78,7 @@ import Testing
         #expect(error?.document == "https://example.com/bad")
         #expect(error?.pointer == "/$defs/a/minLength")
         #expect("\(try #require(error))".hasPrefix("https://example.com/bad#/$defs/a/minLength: "))
-        // Nobody refers to it, so nobody minds.
+        // Nothing refers to the document, so its error does not matter.
         _ = try Schema(text: Array("true".utf8), library: library)
     }
 
@@ -92,7 +92,7 @@ import Testing
             _ = try Schema(text: Array(#"{"$ref":"x:y"}"#.utf8), library: library)
         }
         #expect(try #require(error).message.hasSuffix("known: https://example.com/a"))
-        // A schema that is in the library may be compiled itself.
+        // A schema in the library can also be compiled itself.
         let text = ##"{"$id":"https://example.com/b","type":"object","items":{"$ref":"b"}}"##
         let schema = try Schema(text: Array(text.utf8), library: library)
         #expect(try !admits(schema, "[]"))
@@ -112,7 +112,7 @@ import Testing
         #expect(try !admits(try Schema(text: Array(named.utf8)), "[1]"))
     }
 
-    @Test func `each metaschema in the program is its file`() throws {
+    @Test func `each embedded metaschema equals its file`() throws {
         let folder = URL(filePath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Sources/CFiles/Metaschemas")
@@ -124,7 +124,7 @@ import Testing
         for file in files {
             let bytes = try Array(Data(contentsOf: file))
             let uri = try #require(try JSONValue.parse(bytes)["$id"]?.string)
-            // SAFETY: the text ends with a NUL, and stays.
+            // SAFETY: the text ends with a NUL and is never freed.
             let text = unsafe String(cString: hg_file_text(uri.replacing("#", with: "")))
             #expect(Array(text.utf8) == bytes, "\(file.lastPathComponent)")
         }
@@ -162,7 +162,7 @@ import Testing
         #expect(error?.pointer == "/$schema")
     }
 
-    @Test func `a chain of schemas for one value is bounded`() throws {
+    @Test func `a chain of schemas for one value has a length limit`() throws {
         func text(_ count: Int) -> String {
             let links = (0..<count).map { ##""d\##($0)":{"$ref":"#/$defs/d\##($0 + 1)"}"## }
             return

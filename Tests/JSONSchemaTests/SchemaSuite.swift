@@ -6,7 +6,7 @@ import JSONSchema
 struct SchemaSuite {
     static let variable = "HELIOGRAPH_SCHEMA_SUITE"
 
-    /// The folder, where the environment names one.
+    /// The folder, if the environment names one.
     static var folder: URL? {
         guard let path = ProcessInfo.processInfo.environment[variable], !path.isEmpty else {
             return nil
@@ -14,7 +14,7 @@ struct SchemaSuite {
         return URL(filePath: path, directoryHint: .isDirectory)
     }
 
-    /// One schema, and the values that it is tried with.
+    /// One schema and the values to check against it.
     struct Group {
         let file: String
         let name: String
@@ -28,7 +28,7 @@ struct SchemaSuite {
         let isValid: Bool
     }
 
-    /// Why a folder is no suite.
+    /// Why a folder is not a suite.
     struct Missing: Error, CustomStringConvertible {
         let path: String
         var description: String {
@@ -107,7 +107,7 @@ struct SchemaSuite {
         document.member(of: node, named: JSONName(name)).flatMap { document.string($0) } ?? ""
     }
 
-    /// The bytes of a member as they stand in the file, so that no number is rounded.
+    /// The bytes of a member as in the file, so that no number is rounded.
     private static func bytes(
         of name: String,
         in node: JSONNode,
@@ -117,7 +117,7 @@ struct SchemaSuite {
         return Array(document.source[value.range])
     }
 
-    /// The documents below `remotes`, bound to the address that the suite gives them.
+    /// The documents in `remotes`, under the addresses that the suite gives them.
     func library(defaultDraft: SchemaDraft) throws -> SchemaLibrary {
         var library = SchemaLibrary(defaultDraft: defaultDraft)
         let remotes = root.appending(path: "remotes", directoryHint: .isDirectory)

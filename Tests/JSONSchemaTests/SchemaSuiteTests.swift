@@ -3,10 +3,10 @@ import JSON
 import JSONSchema
 import Testing
 
-/// What the official suite asks of both drafts.
+/// The official suite's tests for both drafts.
 @Suite(.enabled(if: SchemaSuite.folder != nil, "HELIOGRAPH_SCHEMA_SUITE names no folder"))
 struct SchemaSuiteTests {
-    /// A draft, as the suite's folders call it, and how many cases it has at least.
+    /// A draft, by the name of its folder in the suite, and its minimum number of cases.
     struct Draft: CustomTestStringConvertible {
         let folder: String
         let draft: SchemaDraft
@@ -25,7 +25,7 @@ struct SchemaSuiteTests {
         Draft(folder: "draft7", draft: .draft7, requiredCount: 900, optionalCount: 400),
     ]
 
-    /// Optional files that do not pass, and why.
+    /// The optional files that do not pass, and why.
     static let exceptions: [String: String] = [
         "content.json": "contentEncoding and contentMediaType are annotations, as 2020-12 has it",
         "cross-draft.json": "draft 2019-09 is refused",
@@ -49,7 +49,7 @@ struct SchemaSuiteTests {
         let unexpected = run.failures.filter { Self.exceptions[$0.file] == nil }
         #expect(unexpected == [])
         #expect(run.caseCount >= draft.optionalCount)
-        // An exception that passes is none any more.
+        // An exception that passes must be removed.
         let failed = Set(run.failures.map(\.file))
         let present = Self.exceptions.keys.filter(run.files.contains)
         #expect(present.filter { !failed.contains($0) } == [])
@@ -64,7 +64,7 @@ struct SchemaSuiteTests {
     }
 }
 
-/// Judges cases, and collects what went wrong.
+/// Runs cases and collects the failures.
 struct SuiteRun {
     struct Failure: Hashable, CustomStringConvertible {
         let file: String

@@ -33,7 +33,7 @@ private let zeros = String(repeating: "0", count: 400)
         ("{\"$ref\":\"#/$defs/e\u{301}\",\"$defs\":{\"\u{e9}\":true}}", "/$ref"),
         ("{\"const\":{\"\u{e9}\":1,\"\u{e9}\":2}}", ""),
     ])
-    func `a keyword that cannot be enforced is refused`(text: String, pointer: String) {
+    func `a keyword that cannot be enforced is rejected`(text: String, pointer: String) {
         let error = #expect(throws: SchemaError.self) { _ = try Schema(text: Array(text.utf8)) }
         #expect(error?.pointer == pointer)
     }
@@ -52,7 +52,7 @@ private let zeros = String(repeating: "0", count: 400)
             (#"{"minLength":2,"maxLength":2}"#, ["\"éé\"", "\"😀😀\"", "3"], ["\"é\"", "\"abc\""]),
             (#"{"minimum":1,"exclusiveMaximum":3}"#, ["1", "2.9", "\"x\""], ["0.9", "3"]),
             (#"{"exclusiveMinimum":1,"maximum":3}"#, ["1.1", "3"], ["1", "3.1"]),
-            // Out of a double's range, with an exponent that points the other way.
+            // Outside a double's range, with an exponent of the opposite sign.
             (
                 #"{"minimum":0,"maximum":1}"#, ["0.\(zeros)1", "0.1e-400", "1\(zeros)e-400"],
                 ["-0.\(zeros)1", "1\(zeros)", "1\(zeros)e-5"]
@@ -113,7 +113,7 @@ private let zeros = String(repeating: "0", count: 400)
                 #"{"x-maxBytes":4}"#, ["\"éé\"", "[1,]".replacing(",", with: " ")],
                 ["\"ééa\"", "[1, 2]"]
             ),
-            // One letter written in two ways: equal as `String`s, and two texts to JSON.
+            // One letter in two encodings: equal as `String`s, different in JSON.
             (
                 "{\"properties\":{\"\u{e9}\":{\"type\":\"string\"}},"
                     + "\"allOf\":[{\"properties\":{\"e\u{301}\":{\"type\":\"integer\"}}}]}",
@@ -153,7 +153,11 @@ private let zeros = String(repeating: "0", count: 400)
             ),
         ] as [(String, [String], [String])]
     )
-    func `a keyword admits and refuses`(text: String, valid: [String], invalid: [String]) throws {
+    func `a keyword accepts valid values and rejects others`(
+        text: String,
+        valid: [String],
+        invalid: [String]
+    ) throws {
         let options = SchemaOptions(assertsFormat: true)
         let schema = try Schema(text: Array(text.utf8), options: options)
         for (sample, expected) in valid.map({ ($0, true) }) + invalid.map({ ($0, false) }) {
@@ -166,7 +170,7 @@ private let zeros = String(repeating: "0", count: 400)
         }
     }
 
-    @Test func `findings are bounded and repeat no value`() throws {
+    @Test func `findings are limited and repeat no value`() throws {
         let schema = try Schema(text: Array(#"{"additionalProperties":{"maxLength":1}}"#.utf8))
         let members = (0..<100).map { "\"\($0)\":\"secret\"" }.joined(separator: ",")
         var document = JSONDocument()

@@ -2,19 +2,19 @@ import JSON
 import JSONSchema
 import Testing
 
-/// A list of what a function makes of the first numbers.
+/// A list of a function's results for the first numbers.
 private func list(_ count: Int, _ item: (Int) -> String) -> String {
     (0..<count).map(item).joined(separator: ",")
 }
 
-/// What a check may cost, counted in steps: a clock says something else each time.
+/// The cost of a check in steps, because times vary from run to run.
 @Suite struct SchemaWorkTests {
-    /// Both alternatives look at the same children, so that each level doubles the work.
+    /// Both alternatives check the same children, so each level doubles the work.
     private static let doubling =
         ##"{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}],"$defs":{"a":{"properties":"##
         + ##"{"a":{"$ref":"#"},"u":{"uniqueItems":true},"z":{"type":"string"}}}}}"##
 
-    /// A value that never keeps to `doubling`, and takes for ever to say so.
+    /// A value that violates `doubling` and would take forever to check.
     private static func endless(padding: Int = 0) -> String {
         let unique = list(200) { #"{"k\#($0)":\#($0)}"# }
         let filler = String(repeating: "x", count: padding)
@@ -22,7 +22,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         return String(repeating: #"{"a":"#, count: 50) + inner + String(repeating: "}", count: 50)
     }
 
-    /// The findings for one member of a document, and the steps that it took to find them.
+    /// The findings for one member of a document, and the steps taken.
     private func check(
         _ schema: String,
         _ value: String,
@@ -38,7 +38,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         return (findings, stepCount)
     }
 
-    @Test func `the work for a value is bounded by its own size alone`() throws {
+    @Test func `the limit on the work for a value depends only on its own size`() throws {
         let padding = #","padding":"\#(String(repeating: "x", count: 900_000))""#
         let alone = try check(Self.doubling, Self.endless())
         let padded = try check(Self.doubling, Self.endless(), beside: padding)
@@ -46,7 +46,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
     }
 
     @Test(arguments: [0, 10_000, 100_000, 900_000])
-    func `a check whose work runs out is not begun again`(padding: Int) throws {
+    func `a check that runs out of work is not repeated`(padding: Int) throws {
         let value = Self.endless(padding: padding)
         let byteCount = value.utf8.count
         let (findings, stepCount) = try check(Self.doubling, value)
@@ -58,7 +58,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
     private static let members = "{" + list(500) { "\"n\($0)\":1" } + "}"
     private static let long = String(repeating: "ab", count: 2000)
 
-    /// A keyword that takes long, a value, and the steps that it is at least.
+    /// A slow keyword, a value, and the minimum number of steps.
     static let costs: [(schema: String, value: String, stepCount: Int)] = [
         (#"{"uniqueItems":true}"#, "[\(list(1000) { "\($0)" })]", 4000),
         (#"{"uniqueItems":true}"#, "[\(list(16) { "{\"\(long)\":\($0)}" })]", 16 * 2000),
@@ -94,7 +94,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
             "1" + String(repeating: "0", count: 4000), 100 * 250
         ),
         (#"{"const":\#(members)}"#, members, 500 * 62),
-        // Branches of few steps are run in the node itself.
+        // Branches with few steps run in the node itself.
         (allOf(100) { _ in #"{"minimum":0}"# }, "1", 50),
         (allOf(100) { #"{"minLength":\#(4000 - $0)}"# }, "\"\(long)\"", 63 * 50),
         (
@@ -108,13 +108,13 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
     }
 
     @Test(arguments: costs.indices)
-    func `what takes long is many steps`(index: Int) throws {
+    func `slow operations count as many steps`(index: Int) throws {
         let (schema, value, expected) = Self.costs[index]
         let found = try check(schema, value)
         #expect((expected...3 * expected).contains(found.stepCount), "\(schema.prefix(60))")
     }
 
-    /// A schema and a value that grow, and by how much the steps do when both are twice as large.
+    /// A schema and a value that grow, and the factor of the steps when both double.
     struct Growth: Sendable {
         let factor: Int
         let schema: @Sendable (Int) -> String
@@ -136,7 +136,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
     }
 
     static let growths: [Growth] = [
-        // One thing asked of each part of a value.
+        // One check for each part of a value.
         .init(factor: 2, schema: { _ in #"{"propertyNames":{"maxLength":9}}"# }, value: object),
         .init(
             factor: 2,
@@ -163,7 +163,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         .init(factor: 2, schema: { _ in #"{"format":"iri-reference"}"# }, value: text),
         .init(factor: 2, schema: { _ in #"{"format":"regex"}"# }, value: text),
         .init(factor: 2, schema: { _ in #"{"pattern":"^(a|b)*$"}"# }, value: text),
-        // Many things asked of each part.
+        // Many checks for each part.
         .init(factor: 4, schema: { #"{"required":[\#(names($0))]}"# }, value: object),
         .init(
             factor: 4,
@@ -216,7 +216,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
             schema: { allOf($0) { _ in #"{"items":{"type":"number"}}"# } },
             value: numbers
         ),
-        // Each place of an expression is looked at for an empty text, too.
+        // Each position of an expression is examined for an empty text, too.
         .init(
             factor: 4,
             schema: { #"{"items":{"pattern":"^\#(String(repeating: "a{0}", count: $0))$"}}"# },
@@ -224,7 +224,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         ),
     ]
 
-    /// What grows without being counted takes minutes for a document of a megabyte.
+    /// Uncounted work that grows would take minutes for a document of one megabyte.
     @Test(arguments: growths.indices)
     func `steps grow with the value and the schema`(index: Int) throws {
         let growth = Self.growths[index]
@@ -238,8 +238,8 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         }
     }
 
-    /// A value that is refused takes no longer to explain than to check.
-    @Test func `names are suggested for what is refused alone`() throws {
+    /// Explaining a rejected value takes no longer than checking it.
+    @Test func `names are suggested only if a member is rejected`() throws {
         let known = list(400) { #""known\#($0)":true"# }
         let schema = #"{"properties":{\#(known)},"additionalProperties":{"type":"number"}}"#
         let strangers = list(400) { #""stranger\#($0)":1"# }
@@ -247,9 +247,9 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         #expect(findings.map(\.instanceLocation) == ["/value/last"])
     }
 
-    /// The expression is in the place of each member, which is written only where it is shown.
+    /// The expression is part of each member's path, which is written only if it is shown.
     @Test(.timeLimit(.minutes(1)))
-    func `long texts of a schema cost nothing where they are not shown`() throws {
+    func `long texts in a schema cost nothing if they are not shown`() throws {
         let pattern = "^[/0-9\(String(repeating: "a", count: 100_000))]+$"
         let members = list(20_000) { #""a\#($0)":0"# }
         let (findings, _) = try check(
@@ -259,8 +259,8 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         #expect(findings.map(\.message) == ["a rule is broken at a place too long to show"])
     }
 
-    /// What `admits` runs in one node is as many levels as the schema has when it is explained.
-    @Test func `an explanation is not deeper than the stack`() throws {
+    /// A schema that `admits` runs in one node takes many levels to explain.
+    @Test func `an explanation does not overflow the stack`() throws {
         let chain = list(98) { ##""c\##($0)":{"$ref":"#/$defs/c\##($0 + 1)"}"## }
         let schema =
             ##"{"$ref":"#/$defs/c0","$defs":{\##(chain),"##
@@ -273,12 +273,12 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         #expect(findings.map(\.message) == ["breaks a rule too deep in the schema to be named"])
     }
 
-    /// Names that stand in one another's way in a table of at most 512 slots.
+    /// Names that collide in a table of at most 512 slots.
     private static let colliding = Array(
         (0...).lazy.map { "c\($0)" }.filter { JSONName($0).contentHash & 511 == 0 }.prefix(150)
     )
 
-    /// A schema that speaks of 100 names, and 50 others that are looked for among them.
+    /// A schema with 100 names, and 50 other names to look up among them.
     static let searches: [(schema: String, value: String)] = {
         let (known, strangers) = (colliding.prefix(100), colliding.suffix(50))
         let properties = known.map { "\"\($0)\":true" }.joined(separator: ",")
@@ -294,15 +294,15 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
     }()
 
     @Test(arguments: searches.indices)
-    func `each look at a table of names counts`(index: Int) throws {
+    func `each probe of a table of names counts as work`(index: Int) throws {
         let (schema, value) = Self.searches[index]
         let found = try check(schema, value)
         #expect(found.findings.isEmpty)
         #expect(found.stepCount >= 50 * (100 / 16))
     }
 
-    /// A match may take 20 ns for each place of the expression and each byte: 80 ms here, and a minute
-    /// for a text of a megabyte.
+    /// A match may take 20 ns per position of the expression and byte: 80 ms here, and a minute for
+    /// a text of one megabyte.
     @Test func `a match of a large expression is too much work`() throws {
         let schema = #"{"pattern":"(a|b)*a(a|b){999}c"}"#
         let text = "\"" + String(repeating: "ab", count: 2000) + "\""
@@ -311,7 +311,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         #expect(findings.first?.message.hasPrefix("is too much work") == true)
     }
 
-    /// Each is some hundred kilobytes, and would take minutes or gigabytes.
+    /// Each has a few hundred kilobytes and would take minutes or gigabytes.
     static let endlessSchemas: [(schema: String, message: String)] = {
         let name = String(repeating: "n", count: 100_000)
         let places = list(200) { #""\#($0)":{}"# }
@@ -342,13 +342,13 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
     }()
 
     @Test(arguments: endlessSchemas.indices)
-    func `a schema that takes long to compile is refused`(index: Int) {
+    func `a schema that takes long to compile is rejected`(index: Int) {
         let (schema, message) = Self.endlessSchemas[index]
         let error = #expect(throws: SchemaError.self) { _ = try Schema(text: Array(schema.utf8)) }
         #expect(error?.message.contains(message) == true, "\(String(describing: error))")
     }
 
-    /// Each resource has the root's metaschema, which is the root.
+    /// The root is the metaschema of each resource.
     @Test(.timeLimit(.minutes(1)))
     func `vocabularies are read once for all resources`() throws {
         let vocabularies = list(30_000) { #""v:\#($0)":false"# }
@@ -358,7 +358,7 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         #expect(throws: Never.self) { _ = try Schema(text: Array(schema.utf8)) }
     }
 
-    @Test func `a schema says how much memory it takes`() throws {
+    @Test func `a schema reports how much memory it uses`() throws {
         func byteCount(_ text: String) throws -> Int {
             try Schema(text: Array(text.utf8)).byteCount
         }
@@ -368,8 +368,8 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         #expect(try byteCount(#"{"pattern":"^\\p{L}{40}$"}"#) >= 1 << 20)
     }
 
-    /// As many as fit into the largest event that is read by default.
-    @Test func `a large document of a sensible schema is admitted`() throws {
+    /// As many members as fit the largest event that is read by default.
+    @Test func `a large document is accepted under a reasonable schema`() throws {
         let kinds = list(8) {
             #"{"properties":{"kind":{"const":"kind\#($0)"},"size":{"minimum":\#($0)}}}"#
         }

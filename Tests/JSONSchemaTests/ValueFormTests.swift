@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ValueFormTests {
     private func mistake(_ form: String, _ value: String) throws -> String? {
-        // Nothing is admitted, so that everything is told of.
+        // Nothing is valid, so every mistake is reported.
         let schema = try Schema(text: Array(#"{"x-form":"\#(form)","enum":[[]]}"#.utf8))
         var document = JSONDocument()
         try document.parse(Array(value.utf8))
@@ -46,7 +46,7 @@ import Testing
             ("é\(bytes)", "has a character that is not a hexadecimal digit"), (bytes, nil),
         ] as [(String, String?)]
     )
-    func `a device token in another notation is named`(text: String, mistake: String?) throws {
+    func `a device token in another notation is recognized`(text: String, mistake: String?) throws {
         let found = try self.mistake("device-token", "\"\(text)\"")
         #expect(found?.hasPrefix(mistake ?? "nothing") ?? (mistake == nil), "\(found ?? "nothing")")
         #expect(found?.contains("abab") != true)
@@ -81,7 +81,9 @@ import Testing
             ("rfc3339", "\"yesterday\"", nil), ("none", "1764000000", nil),
         ] as [(String, String, String?)]
     )
-    func `a time in another unit is named`(form: String, value: String, mistake: String?) throws {
+    func `a time in another unit is recognized`(form: String, value: String, mistake: String?)
+        throws
+    {
         let found = try self.mistake(form, value)
         #expect(found?.hasPrefix(mistake ?? "nothing") ?? (mistake == nil), "\(found ?? "nothing")")
     }

@@ -2,8 +2,9 @@ import HTTP2IO
 import Testing
 import Vocabulary
 
-/// A peer that knows HTTP/2 and violates it, driven by a seed. Its frames are almost correct:
-/// duplicated, out of order, truncated or damaged.
+/// A peer that knows HTTP/2 and violates it, driven by a seed.
+///
+/// Its frames are almost correct: duplicated, out of order, truncated or damaged.
 private struct Adversary {
     var generator: SeededGenerator
 

@@ -36,9 +36,10 @@ import Vocabulary
         #expect(!verifier.isValid(Self.rfcSignature, of: message + [0]))
     }
 
-    /// Keys, messages, r and s from other implementations. The first two come from RFC 6979, A.2.5,
-    /// the others from OpenSSL 4.0.3 through Python's `cryptography`: the smallest and largest
-    /// keys, short keys, and r and s that begin with 0.
+    /// Keys, messages, r and s from other implementations.
+    ///
+    /// The first two come from RFC 6979, A.2.5, the others from OpenSSL 4.0.3 through Python's
+    /// `cryptography`: the smallest and largest keys, short keys, and r and s that begin with 0.
     static let deterministic = [
         (
             "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721", "sample",

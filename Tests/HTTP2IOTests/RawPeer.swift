@@ -98,8 +98,9 @@ final class RawServer {
         try exchange()
     }
 
-    /// Carries bytes both ways until there are no more. The exchange is finite, so a thousand
-    /// rounds are more than enough.
+    /// Carries bytes both ways until there are no more.
+    ///
+    /// The exchange is finite, so a thousand rounds are more than enough.
     func exchange() throws {
         for _ in 0..<1000 {
             client.flush()

@@ -2,8 +2,10 @@ import Foundation
 import Glibc
 import HTTPServer
 
-/// A peer on a plain socket. Blocks its own thread: the cooperative pool and Dispatch share a few
-/// threads, which the server's tasks need.
+/// A peer on a plain socket.
+///
+/// Blocks its own thread: the cooperative pool and Dispatch share a few threads, which the server's
+/// tasks need.
 final class LoopbackPeer: Sendable {
     struct Failure: Error {
         let call: String

@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 
 @Suite(.ownThread) struct ClusterCheckTests {
-    @Test func `Topics are described with their partitions, or with their error`() throws {
+    @Test func `topics are described with their partitions or their error`() throws {
         let kafka = try EmbeddedKafka(brokers: 2)
         let known = KafkaTopic("known")
         let missing = KafkaTopic("missing")
@@ -19,7 +19,9 @@ import Vocabulary
         #expect(error?.code == .unknownTopicOrPartition)
     }
 
-    @Test func `One partition stands for each broker that leads some of a topic`() throws {
+    @Test func `each broker that leads partitions of a topic is checked through one of them`()
+        throws
+    {
         let kafka = try EmbeddedKafka(brokers: 3)
         let topic = KafkaTopic("spread")
         try kafka.createTopic(topic, partitions: 7)
@@ -31,7 +33,7 @@ import Vocabulary
         #expect(layout.leaderless.isEmpty)
     }
 
-    @Test func `What may be done is tried, and a partition without a leader is told`() throws {
+    @Test func `rights are tried, and a partition without a leader is reported`() throws {
         let kafka = try EmbeddedKafka(brokers: 2)
         let topics = [KafkaTopic("good"), KafkaTopic("headless")]
         for topic in topics { try kafka.createTopic(topic, partitions: 2) }
@@ -51,7 +53,7 @@ import Vocabulary
         try trial.commit(in: "group", of: topics[0])
     }
 
-    @Test func `A trial that nobody answers ends with what the connection said`() throws {
+    @Test func `a trial without an answer ends with the connection's error`() throws {
         let trial = RightsTrial(
             bootstrapServers: "127.0.0.1:1",
             properties: [:],
@@ -66,12 +68,12 @@ import Vocabulary
         #expect(error?.text.contains("127.0.0.1:1") == true)
     }
 
-    @Test func `A cluster that does not answer is unreachable, within the deadline`() throws {
+    @Test func `a cluster that does not answer is unreachable within the deadline`() throws {
         // Port 1 of the loopback interface refuses connections.
         let check = try ClusterCheck(bootstrapServers: "127.0.0.1:1", properties: [:])
         defer { check.destroyAside() }
         let failure = #expect(throws: ClusterCheck.Failure.self) {
-            // All of it passes, so that the refusal is told on a slow machine as well.
+            // All of the time passes, so that the refusal is reported on a slow machine as well.
             try check.describe([KafkaTopic("any")], deadline: .seconds(5))
         }
         guard case .unreachable(let error) = failure else {
@@ -81,7 +83,7 @@ import Vocabulary
         #expect(error.text.contains("127.0.0.1:1"))
     }
 
-    @Test func `A cluster that cannot create topics says so`() throws {
+    @Test func `a cluster that cannot create topics is reported`() throws {
         let kafka = try EmbeddedKafka()
         let check = try ClusterCheck(bootstrapServers: kafka.bootstrapServers, properties: [:])
         defer { check.destroyAside() }

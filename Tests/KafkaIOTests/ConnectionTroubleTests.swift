@@ -4,7 +4,7 @@ import TestThreads
 import Testing
 import Vocabulary
 
-/// The texts are those that librdkafka 2.0.2 gave against Apache Kafka 3.9.2.
+/// The texts are from librdkafka 2.0.2 against Apache Kafka 3.9.2.
 @Suite(.ownThread) struct ConnectionTroubleTests {
     private static let plain = ConnectionTrouble.Security()
     private static let tls = ConnectionTrouble.Security(usesTLS: true)
@@ -146,7 +146,7 @@ import Vocabulary
             ),
         ] as [(ConnectionTrouble.Security, Int?, String, String)]
     )
-    private func `a cause and what to do about it`(
+    private func `an error has a cause and a remedy`(
         security: ConnectionTrouble.Security,
         certificateError: Int?,
         said: String,
@@ -170,7 +170,7 @@ import Vocabulary
         #expect(told == "127.0.0.1:9: Connection refused; \(hint)")
     }
 
-    @Test func `what a broker that has gone is blamed for is not its address`() throws {
+    @Test func `the address of a broker that went down is not blamed`() throws {
         let kafka = try EmbeddedKafka(brokers: 1)
         let topic = KafkaTopic("notifications")
         try kafka.createTopic(topic, partitions: 1)
@@ -184,11 +184,11 @@ import Vocabulary
     }
 
     @Test(arguments: ["1/1 brokers are down", "Local: Timed out", ""])
-    func `a text that names no broker is left as it is`(said: String) {
+    func `a text without a broker is unchanged`(said: String) {
         #expect(ConnectionTrouble(said) == nil)
     }
 
-    @Test func `trouble that is not said again is over`() {
+    @Test func `an error that is not repeated is over`() {
         var trouble = LastingTrouble()
         let start = ContinuousClock.now
         let refused = KafkaError(code: .transport, text: "refused")

@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 
 @Suite(.ownThread) struct ConsumerTests {
-    @Test func `Keys, values, headers and null come back byte for byte`() throws {
+    @Test func `keys, values, headers and null are read back byte for byte`() throws {
         let topic = try SharedCluster.freshTopic()
         let source = try Source()
         let binary = (0...255).map { UInt8($0) }
@@ -45,14 +45,14 @@ import Vocabulary
             member.consumer.partitions[partition] == TopicPartition(topic: topic, partition: 0)
         )
         #expect(member.consumer.knownOffsets(of: partition) == 0..<4)
-        // Told once, before the first record.
+        // Reported once, before the first record.
         #expect(member.ends.map(\.partition) == [partition])
         #expect(member.ends.allSatisfy { $0.end > Offset(0) })
         try member.close()
     }
 
     @Test(arguments: ["none", "gzip", "snappy", "lz4", "zstd"])
-    func `headers come with the records that have them, however a batch is written`(
+    func `each record has its own headers, however the batch is written`(
         codec: String
     ) throws {
         let topic = try SharedCluster.freshTopic()
@@ -92,7 +92,7 @@ import Vocabulary
         #expect(wrong.map(\.0.offset.rawValue) == [])
     }
 
-    @Test func `A poll ends after the event that is to be acted on`() throws {
+    @Test func `a poll ends after an event that requires action`() throws {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 10)
         let member = try Member(group: topic.name, topic: topic)
@@ -114,7 +114,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `A commit with metadata is read by the next member, which continues there`()
+    @Test func `the next member reads a commit with its metadata and continues there`()
         throws
     {
         let topic = try SharedCluster.freshTopic()
@@ -149,7 +149,7 @@ import Vocabulary
         try second.close()
     }
 
-    @Test func `A partition without a commit has no stored offset`() throws {
+    @Test func `a partition without a commit has no stored offset`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 2)
         let member = try Member(group: topic.name, topic: topic)
         member.answersAssignments = false
@@ -161,7 +161,7 @@ import Vocabulary
         #expect(stored.values.allSatisfy { $0 == .success(nil) })
     }
 
-    @Test func `Stored offsets that cannot be read are an error, not an empty answer`() throws {
+    @Test func `stored offsets that cannot be read are an error, not an empty result`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("refused")
         try kafka.createTopic(topic, partitions: 1)
@@ -181,7 +181,7 @@ import Vocabulary
         #expect(failure?.isRetryable == false)
     }
 
-    @Test func `Nothing is taken behind the record that a poll is to end with`() throws {
+    @Test func `no record is taken after the one that ends the poll`() throws {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 500, size: 100)
         let member = try Member(group: topic.name, topic: topic)
@@ -196,7 +196,7 @@ import Vocabulary
                 guard case .recordArrived(let record) = event else { return true }
                 #expect(!isStopped)
                 texts.append(String(record.text.prefix { $0 != "." }))
-                // Each hundredth record stops the partition, as one of a retry topic does.
+                // Every hundredth record stops the partition, like a record of a retry topic.
                 isStopped = record.offset.rawValue % 100 == 99
                 return !isStopped
             }
@@ -216,7 +216,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `Pausing loses nothing, repeats nothing and keeps the order`() throws {
+    @Test func `pausing loses nothing, repeats nothing and keeps the order`() throws {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 3000, size: 100)
         let member = try Member(group: topic.name, topic: topic)
@@ -229,7 +229,7 @@ import Vocabulary
             member.consumer.pause(member.assigned)
             let count = member.records.count
             while try member.poll(budget: 50) {}
-            #expect(member.records.count == count, "a paused partition is silent")
+            #expect(member.records.count == count, "a paused partition delivers nothing")
             member.consumer.resume(member.assigned)
         }
         try member.turn { member.records.count >= 3000 }
@@ -237,7 +237,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `Resuming what is not paused rewinds nothing`() throws {
+    @Test func `resuming a partition that is not paused rewinds nothing`() throws {
         let topic = try SharedCluster.freshTopic()
         let source = try Source()
         try source.fill(topic, count: 500)
@@ -251,7 +251,8 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `A partition whose offset does not exist fails alone, and can be restarted`() throws
+    @Test func `only the partition whose offset does not exist fails, and it can be restarted`()
+        throws
     {
         let topic = try SharedCluster.freshTopic(partitions: 3)
         let source = try Source()
@@ -285,13 +286,15 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `A partition that has delivered nothing yet begins where it was to begin`() throws {
+    @Test func `a restarted partition without any record so far begins at its start position`()
+        throws
+    {
         let topic = try SharedCluster.freshTopic(partitions: 2)
         let member = try Member(group: topic.name, topic: topic)
         member.start = { $0.index == 1 ? .at(Offset(1000)) : .beginning }
         try member.turn { !member.partitionFailures.isEmpty }
         let failed = try #require(member.partitionFailures.first?.partition)
-        // The group has no stored offset that the other one could go on from.
+        // The group has no stored offset from which the other partition could continue.
         try member.restart([failed: .beginning])
         try Source().fill(topic, count: 60)
         try member.turn { member.records.count == 60 }
@@ -299,7 +302,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `A partition begun at its end does not skip what came when another is restarted`()
+    @Test func `a partition begun at its end skips no records when another is restarted`()
         throws
     {
         let topic = try SharedCluster.freshTopic(partitions: 2)
@@ -320,7 +323,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `Many partitions that fail at once are restarted in one`() throws {
+    @Test func `partitions that fail together are restarted together`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 24)
         let source = try Source()
         try source.fill(topic, count: 480)
@@ -334,7 +337,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `A small budget leaves the eventfd ringing`() throws {
+    @Test func `after a poll with a small budget, the eventfd is still readable`() throws {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 100)
         let member = try Member(group: topic.name, topic: topic)

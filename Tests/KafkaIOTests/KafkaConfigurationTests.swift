@@ -41,7 +41,7 @@ import Testing
             ("consumer.socket.timeout.ms", "-5", .badValue, "outside allowed range"),
         ] as [(String, String, Kind, String)]
     )
-    func `A property that cannot be used is named with the reason`(
+    func `an unusable property is reported with the reason`(
         property: String,
         value: String,
         kind: Kind,
@@ -65,7 +65,7 @@ import Testing
             (["session.timeout.ms": "6000", "heartbeat.interval.ms": "2000"], 2000),
         ] as [([String: String], Int)]
     )
-    func `A short session has as many heartbeats as a long one`(
+    func `a short session has as many heartbeats as a long one`(
         properties: [String: String],
         interval: Int
     ) throws {
@@ -79,7 +79,7 @@ import Testing
         #expect(last == "heartbeat.interval.ms=\(interval)")
     }
 
-    @Test func `tokens come from a file, or from a server, and not from both`() {
+    @Test func `tokens come from a file or a server, but not both`() {
         let file = "sasl.oauthbearer.token_file"
         let login = ["security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER"]
         func problems(_ more: [String: String]) -> [String] {
@@ -89,7 +89,7 @@ import Testing
         #expect(problems(["consumer.\(file)": "/t"]).contains { $0.contains("needs tokens") })
         let both = problems([file: "/t", "sasl.oauthbearer.method": "oidc"])
         #expect(both.contains { $0.contains("remove one of them") })
-        // Debian 12's librdkafka is built without it, and says so of the value by itself, too.
+        // Debian 12's librdkafka is built without OIDC and reports that for the value alone, too.
         let fromServer = problems(["sasl.oauthbearer.method": "oidc"])
         #expect(
             fromServer.isEmpty || fromServer.contains { $0.contains("is built without OIDC") },
@@ -108,7 +108,7 @@ import Testing
             (["batch.size": "2000", "producer.batch.size": "4000"], 3000, "3000"),
         ] as [([String: String], Int?, String)]
     )
-    func `A batch is not larger than any topic accepts`(
+    func `a batch is not larger than a topic accepts`(
         properties: [String: String],
         limit: Int?,
         size: String
@@ -123,8 +123,7 @@ import Testing
         #expect(lines.contains("batch.size=\(size)"))
     }
 
-    @Test func `A record by itself shares its batch with none, whatever the operator wants`() throws
-    {
+    @Test func `a record that must be alone has its own batch, whatever the properties`() throws {
         let configuration = try KafkaConfiguration(
             .producer,
             bootstrapServers: "",
@@ -136,7 +135,7 @@ import Testing
         #expect(lines.contains("linger.ms=0"))
     }
 
-    @Test func `All problems are reported at once`() {
+    @Test func `all problems are reported at once`() {
         let properties = ["acks": "1", "no.such": "1", "producer.session.timeout.ms": "x"]
         #expect(
             KafkaConfiguration.problems(in: properties).map(\.property) == [
@@ -242,7 +241,7 @@ import Testing
             ([:], []),
         ] as [([String: String], [String])]
     )
-    func `What only a client can find is found without a broker`(
+    func `problems that only a client detects are found without a broker`(
         properties: [String: String],
         words: [String]
     ) {
@@ -252,7 +251,7 @@ import Testing
     }
 
     @Test(arguments: ["message.timeout.ms", "socket.timeout.ms"])
-    func `What contradicts a producer's transactions is found for one that has them`(
+    func `properties that conflict with transactions are a problem only with transactions`(
         property: String
     ) {
         let properties = ["producer.\(property)": "60000"]
@@ -272,7 +271,7 @@ import Testing
             (["consumer.transaction.timeout.ms": "5000"], 15_000),
         ] as [([String: String], Int64)]
     )
-    func `The transaction timeout is the operator's, and other times follow it`(
+    func `the operator sets the transaction timeout, and other times follow it`(
         properties: [String: String],
         milliseconds: Int64
     ) {
@@ -282,7 +281,7 @@ import Testing
         #expect(problems.isEmpty, "\(problems)")
     }
 
-    @Test func `A value that changes nothing is accepted`() {
+    @Test func `a value that changes nothing is accepted`() {
         let harmless = [
             "acks": "all", "enable.auto.commit": "false", "enable.idempotence": "true",
             "partition.assignment.strategy": "range", "client.id": "me",
@@ -290,7 +289,7 @@ import Testing
         #expect(KafkaConfiguration.problems(in: harmless).isEmpty)
     }
 
-    /// The second is found out by an instance that is half made.
+    /// The second problem is detected while the instance is created.
     @Test(
         arguments: [
             (
@@ -300,7 +299,7 @@ import Testing
             (["security.protocol": "ssl", "ssl.ca.location": "/nowhere"], "ssl.ca.location"),
         ]
     )
-    func `Unusable properties are refused in the library's words`(
+    func `unusable properties are reported with librdkafka's text`(
         properties: [String: String],
         word: String
     ) {
@@ -315,7 +314,7 @@ import Testing
         #expect(error?.text.contains(word) == true)
     }
 
-    @Test func `Secrets are never printed`() throws {
+    @Test func `secrets are never printed`() throws {
         let configuration = try KafkaConfiguration(
             .consumer,
             bootstrapServers: "localhost:1",
@@ -334,7 +333,7 @@ import Testing
         #expect(!problems.contains { $0.text.contains("secret") })
     }
 
-    @Test func `A prefix limits a property to one role, and beats the general value`() throws {
+    @Test func `a prefix limits a property to one role and wins over the general value`() throws {
         let properties = ["client.id": "all", "consumer.client.id": "mine", "linger.ms": "7"]
         let consumer = try KafkaConfiguration(
             .consumer,

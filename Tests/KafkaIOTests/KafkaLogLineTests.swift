@@ -21,7 +21,7 @@ import Testing
             ("FAIL", "[thrd:main]: Broker: Topic authorization failed", nil),
         ] as [(String, String, String?)]
     )
-    func `The right that a transaction lacks is read out of the library's words`(
+    func `the right that a transaction lacks is read from librdkafka's text`(
         facility: String,
         text: String,
         begins: String?

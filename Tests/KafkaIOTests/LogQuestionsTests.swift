@@ -24,12 +24,12 @@ import Vocabulary
         return questions
     }
 
-    @Test func `what failed together is asked in one, and once`() {
+    @Test func `partitions that fail together are asked about once, in one request`() {
         var questions = questions(Self.second, Self.first)
         #expect(questions.nextDeadline == Self.time(0))
         let due = questions.takeDue(now: Self.time(0))
         #expect(due == [Self.first, Self.second])
-        // It fails again while the leader is being asked, at another offset by now.
+        // The partition fails again during the request, now at another offset.
         questions.ask(Self.first, missing: Offset(9), oldestBefore: nil, now: Self.time(1))
         let again = questions.takeDue(now: Self.time(1))
         #expect(again.isEmpty)
@@ -38,11 +38,11 @@ import Vocabulary
         #expect(question?.offset == Offset(7))
         #expect(question?.oldestBefore == 3)
         let repeated = questions.answered(Self.first)
-        #expect(repeated == nil, "it is answered")
+        #expect(repeated == nil, "the question is answered")
         #expect(questions.unanswered.isEmpty)
     }
 
-    @Test func `a leader that does not answer is asked again and again, with growing delays`() {
+    @Test func `a leader that does not answer is asked again with growing delays`() {
         var questions = questions(Self.first)
         var now = Self.time(0)
         var waits: [Duration] = []
@@ -61,7 +61,7 @@ import Vocabulary
         #expect(question?.offset == Offset(7), "the offset is kept")
     }
 
-    @Test func `an assignment that ends takes its questions along`() {
+    @Test func `the end of an assignment drops its questions`() {
         var questions = questions(Self.first)
         _ = questions.takeDue(now: Self.time(0))
         questions.assignmentEnded()

@@ -4,12 +4,13 @@ import TestThreads
 import Testing
 import Vocabulary
 
-/// What is found out of a log of which an offset is missing.
+/// What is determined about a log that lacks an offset.
 @Suite(.ownThread) struct LostOffsetTests {
     private static let count = 10
     private static let end = Offset(Int64(count))
 
-    /// A member that starts there, in a partition of ten records, once that has failed.
+    /// A member that starts at this offset in a partition of ten records, after that start has
+    /// failed.
     private static func failed(
         at start: Offset,
         after mark: RecordMark? = nil,
@@ -30,13 +31,13 @@ import Vocabulary
         return (member, try #require(member.assigned.first), topic)
     }
 
-    /// Asks at once, and waits for the answer.
+    /// Asks at once and waits for the answer.
     private static func find(_ member: Member, until isDone: () -> Bool) throws {
         try member.consumer.timeAdvanced(now: try #require(member.consumer.nextDeadline))
         try member.turn(until: isDone)
     }
 
-    @Test func `the leader says what the log holds`() throws {
+    @Test func `the leader reports the offsets of its log`() throws {
         let (member, partition, _) = try Self.failed(at: Offset(20))
         member.consumer.findLog(of: partition, missing: Offset(20), now: member.now)
         try Self.find(member) { !member.found.isEmpty }
@@ -62,7 +63,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `an answer that a rebalance overtakes is dropped`() throws {
+    @Test func `an answer that arrives after a rebalance is dropped`() throws {
         let (member, partition, _) = try Self.failed(at: Offset(20))
         member.consumer.findLog(of: partition, missing: Offset(20), now: member.now)
         try member.consumer.timeAdvanced(now: member.now)
@@ -74,11 +75,11 @@ import Vocabulary
         try member.turn { member.isClosed }
     }
 
-    // MARK: One record early
+    // MARK: Starting one record early
 
-    /// The log has lost its last record, or several.
+    /// The log has lost its last record, or several records.
     @Test(arguments: [0, 1, 5])
-    func `a log that ends before its start is noticed before a record comes`(
+    func `a log that ends before the start position is detected before any record`(
         missing: Int64
     ) throws {
         let mark = RecordMark(offset: Offset(Self.end.rawValue + missing), fingerprint: 7)
@@ -95,7 +96,7 @@ import Vocabulary
         member.consumer.findLog(of: partition, missing: start, now: member.now)
         try Self.find(member) { !member.found.isEmpty }
         #expect(member.found.map(\.log) == [0..<Self.end.rawValue])
-        // New records, at offsets that others had.
+        // New records at offsets that lost records had.
         try member.restart([partition: .at(Self.end)])
         try Source().fill(topic, count: 3)
         try member.turn { member.records.count == 3 }
@@ -104,7 +105,7 @@ import Vocabulary
         try member.close()
     }
 
-    /// The mark is out of reach, and then the start.
+    /// First the mark does not exist, then the start position.
     private static func failedTwice(
         at start: Offset,
         after mark: RecordMark
@@ -120,12 +121,12 @@ import Vocabulary
         return (member, try #require(member.assigned.first), topic)
     }
 
-    @Test func `what comes before the answer is not lost`() throws {
+    @Test func `records that arrive before the answer are not lost`() throws {
         let mark = RecordMark(offset: Offset(13), fingerprint: 7)
         let start = mark.offset.next
         let topic = try SharedCluster.freshTopic()
         let source = try Source()
-        // Three more than the log has when it is read first: the mark's place is empty.
+        // Three past the end of the log when it is first read, so the mark's offset is empty.
         try source.fill(topic, count: 13)
         let member = try Member(group: topic.name, topic: topic)
         member.start = { _ in .at(start) }
@@ -133,7 +134,7 @@ import Vocabulary
         try member.turn { !member.partitionFailures.isEmpty }
         let partition = try #require(member.assigned.first)
         member.consumer.findLog(of: partition, missing: start, now: member.now)
-        // It grows as far as the start, but with other records.
+        // The log grows up to the start, but with other records.
         try source.fill(topic, count: 4)
         try Self.find(member) { !member.found.isEmpty }
         #expect(member.found.map(\.log) == [0..<17])

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Numbers that are given out once.
+/// Numbers that are handed out once.
 final class NameCounter: Sendable {
     private let count = Atomic<Int>(0)
 

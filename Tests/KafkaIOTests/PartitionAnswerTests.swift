@@ -2,7 +2,7 @@ import KafkaIO
 import Testing
 import Vocabulary
 
-/// What becomes of the library's word on each partition.
+/// Results from librdkafka's answer for each partition.
 @Suite struct PartitionAnswerTests {
     private static let moved = KafkaError(code: .notCoordinator)
     private static let unstable = KafkaError(code: .unstableOffsetCommit)
@@ -20,7 +20,7 @@ import Vocabulary
                 .success(CommittedPosition(offset: Offset(7), metadata: "v1:8-9"))
             ),
             (7, nil, unstable, .failure(unstable)),
-            // RD_KAFKA_OFFSET_INVALID: nothing was committed, or Kafka does not say.
+            // RD_KAFKA_OFFSET_INVALID: nothing was committed, or the offset is not known.
             (-1001, nil, nil, .success(nil)),
             (-1001, "", unstable, .failure(unstable)),
             (-1, nil, nil, .success(nil)),
@@ -30,7 +30,7 @@ import Vocabulary
                 Result<CommittedPosition?, KafkaError>
             )]
     )
-    func `a committed position is what the coordinator says, unless it says an error`(
+    func `a committed position comes from the coordinator's answer unless it is an error`(
         offset: Int64,
         metadata: String?,
         error: KafkaError?,
@@ -47,30 +47,30 @@ import Vocabulary
 
     @Test(
         arguments: [
-            ("all is well", [0: nil, 1: nil], nil, [nil, nil]),
+            ("success", [0: nil, 1: nil], nil, [nil, nil]),
             ("one was refused", [0: nil, 1: tooLarge], nil, [nil, tooLarge]),
             ("the request failed", [0: nil, 1: nil], moved, [moved, moved]),
-            ("its own error says more", [0: nil, 1: tooLarge], moved, [moved, tooLarge]),
-            ("no partition is told of", [:], moved, [moved, moved]),
+            ("its own error wins", [0: nil, 1: tooLarge], moved, [moved, tooLarge]),
+            ("no partition in the answer", [:], moved, [moved, moved]),
             (
-                "one was refused, and the request with it", [0: nil, 1: tooLarge], tooLarge,
+                "one was refused, and so was the request", [0: nil, 1: tooLarge], tooLarge,
                 [nil, tooLarge]
             ),
             (
-                "both were refused, the last for another cause", [0: moved, 1: tooLarge], moved,
+                "both were refused, the last for another reason", [0: moved, 1: tooLarge], moved,
                 [moved, tooLarge]
             ),
-            ("another one's error", [0: nil, 1: nil, 2: tooLarge], nil, [nil, nil]),
+            ("another partition's error", [0: nil, 1: nil, 2: tooLarge], nil, [nil, nil]),
         ] as [(String, [Int32: KafkaError?], KafkaError?, [KafkaError?])]
     )
-    func `a commit's own error goes to each partition that has none of its own`(
+    func `a commit's general error applies to each partition without its own error`(
         story: String,
         answers: [Int32: KafkaError?],
         general: KafkaError?,
         errors: [KafkaError?]
     ) {
         var table = PartitionTable()
-        // Numbered otherwise than Kafka does.
+        // The indices differ from Kafka's partition numbers.
         let asked = [1, 0].map { table.intern(Self.name($0)) }.reversed()
         let results = CommitResult.results(
             of: Array(asked),

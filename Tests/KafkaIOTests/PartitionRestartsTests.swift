@@ -11,7 +11,7 @@ import Vocabulary
         case assignmentEnded
     }
 
-    /// Does the steps, each at its millisecond.
+    /// Performs the steps, each at its millisecond.
     private func restarts(after steps: [(at: Int, step: Step)]) -> PartitionRestarts {
         var restarts = PartitionRestarts()
         for (millisecond, step) in steps {
@@ -37,36 +37,36 @@ import Vocabulary
             ("nothing", [], due: nil, []),
             ("one", [(0, .outOfReach(0, .end))], 250, [(0, .end)]),
             (
-                "what is due a moment later comes along",
+                "a restart due a moment later is included",
                 [(0, .outOfReach(0, .beginning)), (250, .lostPlace(2, at: 7))],
                 250,
                 [(0, .beginning), (2, .at(Offset(7)))]
             ),
             (
-                "what is due later waits",
+                "a restart due later waits",
                 [(0, .outOfReach(0, .beginning)), (251, .lostPlace(2, at: 7))],
                 250,
                 [(0, .beginning)]
             ),
             (
-                "the last word on a partition counts",
+                "the last failure of a partition wins",
                 [(0, .lostPlace(1, at: 7)), (100, .outOfReach(1, .beginning))],
                 350,
                 [(1, .beginning)]
             ),
             (
-                "a partition that comes no further is nobody's company",
+                "a partition without progress is not included",
                 [(0, .lostPlace(1, at: 7)), (0, .lostPlace(1, at: 7)), (0, .outOfReach(0, .end))],
                 250,
                 [(0, .end)]
             ),
             (
-                "the assignment is gone", [(0, .lostPlace(1, at: 7)), (0, .assignmentEnded)], nil,
+                "the assignment has ended", [(0, .lostPlace(1, at: 7)), (0, .assignmentEnded)], nil,
                 []
             ),
         ] as [(String, [(at: Int, step: Step)], due: Int?, [(Int, StartPosition)])]
     )
-    private func `all restarts that are due, or will be in a moment, are one`(
+    private func `all restarts that are due now or in a moment are combined`(
         story: String,
         steps: [(at: Int, step: Step)],
         due: Int?,
@@ -83,24 +83,24 @@ import Vocabulary
         #expect(again.isEmpty, "\(story)")
     }
 
-    @Test func `after a restart the assignment is left alone for a moment`() {
+    @Test func `after a restart, the assignment does not change for a moment`() {
         var restarts = restarts(after: [(0, .outOfReach(0, .end))])
         #expect(restarts.settledAt <= time(249))
         _ = restarts.takeDue(now: time(300))
         #expect(restarts.settledAt == time(550))
-        // The next assignment finds the library as busy as this one left it.
+        // The library is still busy in the next assignment.
         restarts.assignmentEnded()
         #expect(restarts.settledAt == time(550))
     }
 
     @Test(
         arguments: [
-            ("it comes no further", [7, 7, 7, 7, 7, 7, 7, 7, 7], [0, 1, 2, 4, 8, 16, 32, 60, 60]),
-            ("it comes a little further", [7, 7, 7, 8, 8, 8], [0, 1, 2, 0, 1, 2]),
-            ("it is read from elsewhere", [7, 7, nil, 7, 7], [0, 1, 0, 0, 1]),
+            ("no progress", [7, 7, 7, 7, 7, 7, 7, 7, 7], [0, 1, 2, 4, 8, 16, 32, 60, 60]),
+            ("a little progress", [7, 7, 7, 8, 8, 8], [0, 1, 2, 0, 1, 2]),
+            ("read from another position", [7, 7, nil, 7, 7], [0, 1, 0, 0, 1]),
         ] as [(String, [Int64?], [Int])]
     )
-    func `a partition that loses its place at the same offset is tried with growing delays`(
+    func `a partition that keeps failing at one offset is restarted with growing delays`(
         story: String,
         places: [Int64?],
         seconds: [Int]
@@ -131,10 +131,10 @@ import Vocabulary
         restarts.recordArrived(Self.partitions[1])
         #expect(restarts.stuck.isEmpty)
         restarts.failed(Self.partitions[1], readOnFrom: .at(Offset(7)), now: time(2000))
-        #expect(restarts.nextDeadline == time(2250), "it came further in between")
+        #expect(restarts.nextDeadline == time(2250), "it made progress in between")
     }
 
-    @Test func `a new assignment has no relapses, and each partition its own`() {
+    @Test func `failures are counted per partition and reset by a new assignment`() {
         var restarts = restarts(after: [
             (0, .lostPlace(1, at: 7)), (0, .assignmentEnded), (0, .lostPlace(1, at: 7)),
             (0, .lostPlace(2, at: 7)),

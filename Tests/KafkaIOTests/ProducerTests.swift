@@ -9,7 +9,7 @@ import Vocabulary
         [KafkaError.Code.notLeaderForPartition, .requestTimedOut, .notEnoughReplicas],
         [.transport],
     ])
-    func `Errors that pass are retried by the library`(codes: [KafkaError.Code]) throws {
+    func `the library retries transient errors`(codes: [KafkaError.Code]) throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("retried")
         try kafka.createTopic(topic, partitions: 1)
@@ -20,7 +20,7 @@ import Vocabulary
         #expect(source.reports.map(\.tag) == (0..<20).map { UInt64($0) })
     }
 
-    @Test func `A topic that does not exist fails in the delivery report`() throws {
+    @Test func `a missing topic is an error in the delivery report`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("missing")
         kafka.setError(.unknownTopicOrPartition, ofTopic: topic)
@@ -38,7 +38,7 @@ import Vocabulary
         #expect(report.error?.isRetryable == false)
     }
 
-    @Test func `A record that the broker refuses as too large fails in its report`() throws {
+    @Test func `a record too large for the broker is an error in its delivery report`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("refused")
         try kafka.createTopic(topic, partitions: 1)
@@ -50,7 +50,7 @@ import Vocabulary
         #expect(source.reports.first?.error?.code == .messageSizeTooLarge)
     }
 
-    @Test func `A record over message.max.bytes is refused at once, headers and all`() throws {
+    @Test func `a record over message.max.bytes, headers included, is rejected at once`() throws {
         let source = try Source(properties: ["message.max.bytes": "2000"])
         let topic = try SharedCluster.freshTopic()
         let header = RecordHeader(name: "name", value: [1, 2, 3])
@@ -71,8 +71,8 @@ import Vocabulary
         #expect(source.producer.outstanding == 0)
     }
 
-    @Test func `What happened while the client was being made rings too`() throws {
-        // With its own log on, the library has events before the eventfd is known to it.
+    @Test func `events during the client's creation signal the eventfd, too`() throws {
+        // With its own log on, the library has events before it knows the eventfd.
         for _ in 0..<20 {
             let source = try Source(properties: ["debug": "all"])
             try #require(source.wakeup.wait(.seconds(10)))
@@ -82,7 +82,7 @@ import Vocabulary
         }
     }
 
-    @Test func `A full queue is a normal result, and the queue empties again`() throws {
+    @Test func `a full queue is a normal result, and the queue empties again`() throws {
         let source = try Source(properties: ["queue.buffering.max.messages": "2"])
         let topic = try SharedCluster.freshTopic()
         try source.producer.produce(topic: topic, key: nil, value: [1], tag: 1)
@@ -96,7 +96,7 @@ import Vocabulary
         #expect(source.reports.allSatisfy { $0.error == nil })
     }
 
-    @Test func `A producer that turned fatal refuses records, and a new one delivers them`() throws
+    @Test func `a producer with a fatal error rejects records, and a new one delivers them`() throws
     {
         let topic = try SharedCluster.freshTopic()
         let broken = try Source()
@@ -120,11 +120,11 @@ import Vocabulary
         #expect(replacement.reports.first?.error == nil)
     }
 
-    @Test func `What a producer could not deliver before it broke, a new one delivers`() throws {
+    @Test func `a new producer delivers the records that a broken one could not`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("desynchronised")
         try kafka.createTopic(topic, partitions: 1)
-        // A lost connection, then an error to the repeated request: 2.0.2 gives the batch up.
+        // A lost connection, then an error for the repeated request: 2.0.2 drops the batch.
         kafka.failNext(.produce, with: [.transport, .networkException])
         var missing = Set<UInt64>(0..<20)
         var generations = 0
@@ -142,7 +142,7 @@ import Vocabulary
         #expect(missing.isEmpty)
     }
 
-    @Test func `A broker that goes down and comes back loses nothing`() throws {
+    @Test func `a broker that goes down and comes back loses nothing`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("outage")
         try kafka.createTopic(topic, partitions: 1)

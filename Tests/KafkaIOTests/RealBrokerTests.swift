@@ -8,10 +8,11 @@ private let realBroker = unsafe getenv("HELIOGRAPH_TEST_BOOTSTRAP").map {
     unsafe String(cString: $0)
 }
 
-/// Against a broker of its own, named by `HELIOGRAPH_TEST_BOOTSTRAP` (`host:port`).
+/// Uses a real broker, given by `HELIOGRAPH_TEST_BOOTSTRAP` (`host:port`).
 @Suite(.ownThread, .enabled(if: realBroker != nil))
 struct RealBrokerTests {
-    @Test func `A topic is created, filled, and a restarted member continues at its commit`() throws
+    @Test func `a topic is created and filled, and a restarted member continues at its commit`()
+        throws
     {
         let servers = try #require(realBroker)
         let topic = KafkaTopic("heliograph-test-\(UInt64.random(in: 0 ... .max))")
@@ -37,7 +38,7 @@ struct RealBrokerTests {
         try source.fill(topic, count: 300)
         #expect(source.reports.allSatisfy { $0.error == nil })
 
-        // Brokers refuse sessions under 6 s; some ignore the limits of a fetch.
+        // Brokers refuse sessions under 6 s; some ignore fetch limits.
         let limits = [
             "session.timeout.ms": "6000", "receive.message.max.bytes": "1000000000",
         ]

@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 
 @Suite(.ownThread) struct RebalanceTests {
-    /// Turns both members' loops until a condition holds.
+    /// Runs both members' loops until a condition holds.
     private func turn(_ one: Member, _ two: Member, until isDone: () -> Bool) throws {
         let end = ContinuousClock.now + .seconds(60)
         while !isDone() {
@@ -16,7 +16,9 @@ import Vocabulary
         }
     }
 
-    @Test func `A second member takes over what the first gives up after draining`() throws {
+    @Test func `a second member takes over the partitions that the first revokes after draining`()
+        throws
+    {
         let topic = try SharedCluster.freshTopic(partitions: 4)
         try Source().fill(topic, count: 100)
         let first = try Member(group: topic.name, topic: topic, properties: Member.changing)
@@ -30,7 +32,7 @@ import Vocabulary
         second.start = { _ in .end }
         try turn(first, second) {
             guard first.revocations.isEmpty else { return true }
-            // The poll that comes next may bring the rebalance, and never the answer.
+            // The next poll may bring the rebalance, but never the answer.
             first.consumer.fetchStoredOffsets(of: first.assigned)
             return false
         }
@@ -38,7 +40,7 @@ import Vocabulary
         #expect(first.revocations.first?.lost == false)
         #expect(second.assigned.isEmpty, "the group waits for the first member's answer")
 
-        // Answers asked for before a rebalance are void.
+        // Answers requested before a rebalance are void.
         first.stored = []
         first.consumer.fetchStoredOffsets(of: [held])
         try turn(first, second) { !first.stored.isEmpty }
@@ -51,7 +53,7 @@ import Vocabulary
         first.answersRevocations = true
         try turn(first, second) { first.assigned.count == 2 && second.assigned.count == 2 }
 
-        // The paused partition flows again, whoever has it now.
+        // The paused partition delivers again, whichever member has it now.
         let before = first.records.count
         var late = 0
         let source = try Source()
@@ -69,7 +71,7 @@ import Vocabulary
         try second.close()
     }
 
-    @Test func `A member whose session was forgotten hears that its partitions are lost`() throws {
+    @Test func `a member whose session expired is told that its partitions are lost`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("lost")
         try kafka.createTopic(topic, partitions: 2)
@@ -88,7 +90,7 @@ import Vocabulary
         try member.turn { !member.assigned.isEmpty }
     }
 
-    @Test func `A static member whose instance another took over is out permanently`() throws {
+    @Test func `a static member whose instance ID was taken over is fenced permanently`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("fenced")
         try kafka.createTopic(topic, partitions: 1)
@@ -104,7 +106,7 @@ import Vocabulary
         #expect(member.failures.first(where: \.isFatal)?.code == .fencedInstance)
     }
 
-    @Test func `Closing revokes before it closes, and closing twice is one closing`() throws {
+    @Test func `closing revokes first, and closing twice closes once`() throws {
         let topic = try SharedCluster.freshTopic()
         let member = try Member(group: topic.name, topic: topic)
         member.answersRevocations = false
@@ -130,7 +132,7 @@ import Vocabulary
         #expect(count == 0)
     }
 
-    @Test func `A consumer that closes does not wait for the answer to an offer`() throws {
+    @Test func `a closing consumer does not wait for the answer to an assignment`() throws {
         let topic = try SharedCluster.freshTopic()
         let member = try Member(group: topic.name, topic: topic)
         member.answersAssignments = false
@@ -138,11 +140,11 @@ import Vocabulary
         member.consumer.beginClose()
         try member.turn { member.isClosed }
         #expect(member.revocations.isEmpty)
-        // The answer may be on its way.
+        // The answer may be in transit.
         try member.consumer.unassign(now: member.now)
     }
 
-    @Test func `A topic that changes brings another offer, without a revocation`() throws {
+    @Test func `a changed topic causes another assignment without a revocation`() throws {
         let kafka = try EmbeddedKafka()
         let (steady, changing) = (KafkaTopic("steady"), KafkaTopic("changing"))
         for topic in [steady, changing] { try kafka.createTopic(topic, partitions: 1) }
@@ -163,7 +165,7 @@ import Vocabulary
         #expect(member.revocations.isEmpty)
     }
 
-    @Test func `A commit that the coordinator refuses names the error for each partition`() throws {
+    @Test func `a refused commit reports an error for each partition`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("refused")
         try kafka.createTopic(topic, partitions: 2)

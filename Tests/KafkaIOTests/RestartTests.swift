@@ -4,9 +4,9 @@ import TestThreads
 import Testing
 import Vocabulary
 
-/// A restart, and the rebalance that comes into its way.
+/// A restart, and a rebalance during it.
 @Suite(.ownThread) struct RestartTests {
-    /// A member whose one partition, of ten records, has failed at an offset behind them.
+    /// A member whose only partition has ten records and failed at an offset after them.
     private static func failed(at offset: Offset) throws -> (Member, PartitionID, KafkaTopic) {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 10)
@@ -16,8 +16,8 @@ import Vocabulary
         return (member, try #require(member.assigned.first), topic)
     }
 
-    /// librdkafka 2.0.2 aborts the process when it is to stop a partition that is stopping.
-    @Test func `the assignment is given up once the last restart has settled`() throws {
+    /// librdkafka 2.0.2 aborts the process if told to stop a partition that is stopping.
+    @Test func `the assignment is revoked once the last restart has settled`() throws {
         let (member, partition, _) = try Self.failed(at: Offset(20))
         member.answersRevocations = false
         member.consumer.restart(partition, from: .beginning, now: member.now)
@@ -36,7 +36,7 @@ import Vocabulary
         try member.turn { member.isClosed }
     }
 
-    @Test func `a rebalance voids the restart that is not carried out`() throws {
+    @Test func `a rebalance cancels a pending restart`() throws {
         let (member, partition, _) = try Self.failed(at: Offset(20))
         member.answersRevocations = false
         member.consumer.restart(partition, from: .beginning, now: member.now)
@@ -45,7 +45,7 @@ import Vocabulary
         try member.turn { !member.revocations.isEmpty }
         #expect(member.consumer.nextDeadline == nil)
         member.consumer.restart(partition, from: .beginning, now: member.now)
-        #expect(member.consumer.nextDeadline == nil, "what fails now is void as well")
+        #expect(member.consumer.nextDeadline == nil, "a failure now is ignored as well")
         try member.consumer.unassign(now: member.now)
         try member.turn { member.isClosed }
         #expect(member.records.isEmpty)

@@ -3,11 +3,11 @@ import TestThreads
 import Testing
 import Vocabulary
 
-/// A partition is read on from where the group stands only if it is still the same partition.
+/// A partition is resumed at the group's offset only if its log is still the same.
 @Suite(.ownThread) struct ResumeCheckTests {
     private static let partition = PartitionID(index: 0)
 
-    /// Ten records, and what a member reads that starts at the fifth.
+    /// Ten records, and a member that starts at the fifth.
     private static func records(of topic: KafkaTopic) throws -> [Record] {
         try Source().fill(topic, count: 10, size: 100)
         let reader = try Member(group: "\(topic)-before", topic: topic)
@@ -41,12 +41,13 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `after another record in its place the partition is silent until its restart`()
+    @Test
+    func `if another record is in the mark's place, the partition is silent until its restart`()
         throws
     {
         let topic = try SharedCluster.freshTopic()
         let records = try Self.records(of: topic)
-        // Rightly sealed, but of another record.
+        // A valid checksum, but of another record.
         let mark = RecordMark(offset: Offset(4), fingerprint: records[3].fingerprint)
         let member = try Self.member(topic, at: 5, after: mark)
         try member.turn { !member.replaced.isEmpty }
@@ -61,19 +62,19 @@ import Vocabulary
 
     // MARK: The last known record
 
-    /// What became of the record that a member says is the last that it knows, of ten from the third
-    /// on; and where it is read from, if not all is as it was.
+    /// The state of a member's last known record, in a log of ten read from the third; and where
+    /// reading starts if the log has changed.
     @Test(
         arguments: [
-            ("it is there", known: 7, isOther: false, hasMark: true, changedFrom: nil),
-            ("there it is, and nothing else is known", known: 7, false, hasMark: false, nil),
-            ("another one is there", known: 7, isOther: true, hasMark: true, changedFrom: 2),
-            ("another one, and nothing else is known", known: 7, true, hasMark: false, 3),
+            ("it is still there", known: 7, isOther: false, hasMark: true, changedFrom: nil),
+            ("it is still there, and there is no mark", known: 7, false, hasMark: false, nil),
+            ("another record is there", known: 7, isOther: true, hasMark: true, changedFrom: 2),
+            ("another record is there, and there is no mark", known: 7, true, hasMark: false, 3),
             ("the log ends there", known: 10, isOther: true, hasMark: true, changedFrom: 2),
-            ("the log ends before", known: 15, isOther: true, hasMark: true, changedFrom: 2),
+            ("the log ends before it", known: 15, isOther: true, hasMark: true, changedFrom: 2),
         ] as [(String, Int64, Bool, Bool, Int64?)]
     )
-    func `the last known record is looked at first`(
+    func `the last known record is checked first`(
         name: String,
         known: Int64,
         isOther: Bool,
@@ -84,7 +85,7 @@ import Vocabulary
         let records = try Self.records(of: topic)
         let member = try Member(group: topic.name, topic: topic)
         member.start = { _ in .at(Offset(3)) }
-        // The one between is read, too, where not all is as it was.
+        // The record in between is read, too, if the log has changed.
         if hasMark {
             let mark = RecordMark(offset: Offset(1), fingerprint: records[1].fingerprint)
             member.marks = [Self.partition: mark]
@@ -102,7 +103,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `a log that is another one altogether is told of twice`() throws {
+    @Test func `an entirely different log is reported twice`() throws {
         let topic = try SharedCluster.freshTopic()
         _ = try Self.records(of: topic)
         let member = try Self.member(
@@ -151,7 +152,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `a record that is gone does not keep the partition from going on`() throws {
+    @Test func `a record that no longer exists does not stop the partition`() throws {
         let topic = try SharedCluster.freshTopic()
         _ = try Self.records(of: topic)
         let mark = RecordMark(offset: Offset(1000), fingerprint: 7)
@@ -159,7 +160,7 @@ import Vocabulary
         try member.turn { member.consumer.nextDeadline != nil }
         #expect(member.partitionFailures.isEmpty, "only the comparison has failed")
         try member.carryOutRestarts()
-        // The start itself is not there either.
+        // The start offset does not exist either.
         try member.turn { !member.partitionFailures.isEmpty }
         #expect(member.partitionFailures.first?.at == Offset(1001))
         try member.restart([Self.partition: .at(Offset(8))])

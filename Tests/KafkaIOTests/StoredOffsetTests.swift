@@ -6,8 +6,8 @@ import Vocabulary
 @Suite struct StoredOffsetTests {
     private static let notCoordinator = KafkaError.Code(rawValue: 16)
 
-    /// A broker that is no longer the coordinator says so for as long as it is asked.
-    @Test func `A coordinator that has moved is found, and returns the stored offsets`() throws {
+    /// A broker that is no longer the coordinator reports that on every request.
+    @Test func `a coordinator that has moved is found and returns the stored offsets`() throws {
         let kafka = try EmbeddedKafka(brokers: 2)
         let topic = KafkaTopic("moved")
         try kafka.createTopic(topic, partitions: 1)
@@ -20,7 +20,7 @@ import Vocabulary
             PartitionCommit(partition: partition, offset: Offset(4), metadata: "v1:5")
         ])
         try member.turn { !member.commits.isEmpty }
-        // The broker of the first answer is the one that is remembered.
+        // The client remembers the broker of the first answer.
         member.consumer.fetchStoredOffsets(of: [partition])
         try member.turn { !member.stored.isEmpty }
         let told = try member.stored.first?.get()[partition]
@@ -28,8 +28,8 @@ import Vocabulary
 
         kafka.failNext(1000, .offsetFetch, onBroker: 1, with: Self.notCoordinator)
         kafka.moveCoordinator(of: topic.name, toBroker: 2)
-        // Each refusal has the client look for the coordinator, which takes as long as it takes; the
-        // broker refuses more often than it is asked.
+        // Each refusal makes the client search for the coordinator, which takes an unknown time, so
+        // there are more refusals than requests.
         for _ in 0..<300 {
             member.stored = []
             member.consumer.fetchStoredOffsets(of: [partition])
@@ -41,8 +41,8 @@ import Vocabulary
         #expect(try stored.get() == CommittedPosition(offset: Offset(4), metadata: "v1:5"))
     }
 
-    /// The instance must not be freed under a call that waits.
-    @Test func `A consumer that is released during a request does no harm`() throws {
+    /// The instance must not be freed during a pending call.
+    @Test func `a consumer can be released during a request`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("left")
         try kafka.createTopic(topic, partitions: 1)

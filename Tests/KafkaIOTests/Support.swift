@@ -5,7 +5,7 @@ import KafkaIO
 import Testing
 import Vocabulary
 
-/// An eventfd, and an epoll that waits for it: what a shard's loop does.
+/// An eventfd and an epoll that waits for it, as in a shard's loop.
 final class WakeUp {
     let descriptor = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
     private let epoll = epoll_create1(0)
@@ -21,9 +21,8 @@ final class WakeUp {
         close(descriptor)
     }
 
-    /// Waits until something rings.
-    ///
-    /// - Returns: false if nothing rang in time.
+    /// Waits until the eventfd is signaled.
+    /// - Returns: false if there was no signal in time.
     func wait(_ limit: Duration = .seconds(30)) -> Bool {
         var event = unsafe epoll_event()
         var count: Int32
@@ -51,7 +50,7 @@ enum SharedCluster {
     }
 }
 
-/// Runs one loop over everything given to it, until a condition holds.
+/// Runs one loop over all clients until a condition holds.
 func turn(
     _ wakeup: WakeUp,
     limit: Duration = .seconds(60),
@@ -68,27 +67,26 @@ func turn(
     }
 }
 
-/// A member that answers rebalances at once, unless told to let the test answer.
+/// A member that answers rebalances at once unless the test answers them.
 final class Member {
-    /// For groups that do not stay as they begin: the mock cluster makes each change wait for
-    /// `session.timeout.ms` less 1 s.
+    /// For groups that change: the mock cluster delays each by `session.timeout.ms` minus 1 s.
     static let changing = ["session.timeout.ms": "5000"]
 
     let wakeup = WakeUp()
     let consumer: Consumer
-    /// The time of which the consumer is told.
+    /// The time given to the consumer.
     var now = Instant(nanoseconds: 0)
     var start: (PartitionID) -> StartPosition = { _ in .beginning }
-    /// Records that stand before the starts.
+    /// The marks of records before the start positions.
     var marks: [PartitionID: RecordMark] = [:]
-    /// The last ones that something is known of.
+    /// The last known record of each partition.
     var lastKnown: [PartitionID: RecordMark] = [:]
     var answersAssignments = true
     var answersRevocations = true
     /// Everything but records, statistics and logs.
     var events: [ConsumerEvent] = []
     var records: [Record] = []
-    /// Each partition's end before its first record.
+    /// The end of each partition, reported before its first record.
     var ends: [(partition: PartitionID, end: Offset)] = []
     var reachedEnds: [(partition: PartitionID, end: Offset)] = []
     var assigned: [PartitionID] = []
@@ -113,7 +111,7 @@ final class Member {
         reportsPartitionEnds: Bool = false,
         servers: String? = nil
     ) throws {
-        // The mock cluster forgets a member that a busy machine holds up for that long.
+        // The mock cluster removes a member that a busy machine delays for this long.
         var all = [
             "session.timeout.ms": "60000", "heartbeat.interval.ms": "200",
             "fetch.wait.max.ms": "10",
@@ -164,13 +162,13 @@ final class Member {
         try KafkaIOTests.turn(wakeup, limit: limit, until: isDone) { try poll() }
     }
 
-    /// Restarts partitions in one.
+    /// Restarts partitions together.
     func restart(_ starts: [PartitionID: StartPosition]) throws {
         for (partition, start) in starts { consumer.restart(partition, from: start, now: now) }
         try settleRestarts()
     }
 
-    /// Carries them out, and lets the time pass that the library takes for it.
+    /// Carries out the restarts and advances the time that the library needs for them.
     func settleRestarts() throws {
         try carryOutRestarts()
         now = now + .seconds(1)
@@ -262,7 +260,7 @@ final class Source {
         }
     }
 
-    /// Writes values "0", "1", … to partition-by-key and waits for their reports.
+    /// Writes the values "0", "1", … to partitions by key and waits for their delivery reports.
     func fill(_ topic: KafkaTopic, count: Int, size: Int = 0) throws {
         let padding = String(repeating: ".", count: size)
         let before = reports.count

@@ -19,7 +19,7 @@ import Vocabulary
         )
     }
 
-    @Test func `A reader reaches the end of a topic without a record`() throws {
+    @Test func `a reader reaches the end of an empty topic`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 3)
         let wakeup = WakeUp()
         let reader = try self.reader(of: topic, wakeup)
@@ -34,8 +34,9 @@ import Vocabulary
         #expect(records.isEmpty)
     }
 
-    /// Where something is written all the time, Kafka does not tell of the end.
-    @Test func `A reader is at the end with the last record that was there at first`() throws {
+    /// Kafka does not report the end of a topic that is written all the time.
+    @Test func `a reader is at the end after the last record that existed when it started`() throws
+    {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 20)
         let wakeup = WakeUp()
@@ -43,7 +44,7 @@ import Vocabulary
         defer { reader.destroyAside() }
         var records: [Record] = []
         for (count, isAtEnd) in [(19, false), (20, true)] {
-            // One event at a time: what the library tells behind the last record is not taken.
+            // One event at a time, so events after the last record are not taken.
             try turn(wakeup) {
                 records.count == count
             } poll: {
@@ -53,7 +54,7 @@ import Vocabulary
         }
     }
 
-    @Test func `A reader sees every partition from the beginning, and what comes later`() throws {
+    @Test func `a reader reads every partition from the beginning, including new records`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 3)
         let source = try Source()
         try source.fill(topic, count: 60)
@@ -73,7 +74,7 @@ import Vocabulary
             try reader.poll(budget: 7, into: &records)
         }
         #expect(reader.hasReachedEnd)
-        // Another one goes on where this one stands in two of the three.
+        // Another reader continues at this one's position in two of the three partitions.
         var next: [TopicPartition: Offset] = [:]
         for record in records { next[reader.partitions[record.partition]] = record.offset.next }
         let forgotten = try #require(next.keys.first)
@@ -93,8 +94,8 @@ import Vocabulary
         #expect(Set(records.map(\.partition)).count == 3)
     }
 
-    /// librdkafka's mock cluster answers no question about times.
-    @Test func `A reader from a time reads all where the cluster finds nothing by its time`() throws
+    /// librdkafka's mock cluster does not answer queries by time.
+    @Test func `a reader from a time reads everything if the cluster cannot search by time`() throws
     {
         let topic = try SharedCluster.freshTopic(partitions: 2)
         let wakeup = WakeUp()

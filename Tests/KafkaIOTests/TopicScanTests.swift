@@ -14,7 +14,7 @@ import Vocabulary
         )
     }
 
-    @Test func `A scan takes what there was when it began, and nothing more`() throws {
+    @Test func `a scan reads only the records that existed when it began`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 3)
         let source = try Source()
         try source.fill(topic, count: 60)
@@ -33,7 +33,7 @@ import Vocabulary
         #expect(Set(records.map { scan.partitions[$0.partition] }).count == 3)
     }
 
-    @Test func `A scan of an empty topic is complete at once`() throws {
+    @Test func `a scan of an empty topic is complete at once`() throws {
         let wakeup = WakeUp()
         let scan = try scan(try SharedCluster.freshTopic(), wakeup)
         defer {

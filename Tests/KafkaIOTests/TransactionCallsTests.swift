@@ -4,11 +4,11 @@ import TestThreads
 import Testing
 import Vocabulary
 
-/// The mock cluster answers the calls, but neither hides open transactions nor moves offsets.
+/// The mock cluster answers the calls but neither hides open transactions nor moves offsets.
 ///
-/// Each test has a cluster of its own: errors are put in for the next request, whoever sends it.
+/// Each test has its own cluster, because an injected error goes to the next request of any client.
 @Suite(.ownThread) struct TransactionCallsTests {
-    @Test func `Records and offsets are committed, one transaction after the other`() throws {
+    @Test func `records and offsets are committed, one transaction after another`() throws {
         let bench = try TransactionBench()
         try bench.calls.open()
         for round in 0..<3 {
@@ -22,7 +22,7 @@ import Vocabulary
         #expect(bench.source.producer.outstanding == 0)
     }
 
-    @Test func `Outside of a transaction nothing is taken`() throws {
+    @Test func `nothing is accepted outside a transaction`() throws {
         let bench = try TransactionBench()
         try bench.calls.open()
         #expect(throws: ProduceError.self) { try bench.send() }
@@ -32,7 +32,7 @@ import Vocabulary
         #expect(throws: ProduceError.self) { try bench.send() }
     }
 
-    @Test func `After an abort the next transaction goes well`() throws {
+    @Test func `after an abort, the next transaction succeeds`() throws {
         let bench = try TransactionBench()
         try bench.calls.open()
         try bench.calls.begin()
@@ -44,7 +44,7 @@ import Vocabulary
         #expect(bench.source.producer.outstanding == 0)
     }
 
-    @Test func `Where nobody answers, the same call may succeed later`() throws {
+    @Test func `a call without an answer may succeed later`() throws {
         let kafka = try EmbeddedKafka()
         kafka.setBroker(1, isUp: false)
         let source = try Source(servers: kafka.bootstrapServers, transactionalID: "early")
@@ -64,7 +64,7 @@ import Vocabulary
     ]
 
     @Test(arguments: refusals)
-    func `Refused offsets are reported by what to do`(
+    func `refused offsets are reported as abortable or fenced`(
         code: KafkaError.Code,
         kind: TransactionFailure
     ) throws {
@@ -87,7 +87,7 @@ import Vocabulary
         (KafkaError.Code.producerFenced, TransactionFailure.fenced),
         (.invalidProducerEpoch, .fenced),
     ])
-    func `A commit of a producer that was replaced is fenced`(
+    func `a commit by a replaced producer is fenced`(
         code: KafkaError.Code,
         kind: TransactionFailure
     ) throws {
@@ -101,7 +101,7 @@ import Vocabulary
         #expect(throws: TransactionError.self) { try bench.calls.begin() }
     }
 
-    @Test func `After a fatal error a new producer of the same name takes over`() throws {
+    @Test func `after a fatal error, a new producer with the same ID takes over`() throws {
         let bench = try TransactionBench()
         try bench.calls.open()
         try bench.calls.begin()
@@ -141,7 +141,7 @@ private final class TransactionBench {
         try member.turn { [member] in member.assigned.count == 1 }
     }
 
-    /// Another producer takes the name over.
+    /// Another producer takes over the transactional ID.
     func replaceSource() throws { source = try Self.source(kafka) }
 
     private static func source(_ kafka: EmbeddedKafka) throws -> Source {
@@ -150,7 +150,7 @@ private final class TransactionBench {
 
     var calls: TransactionCalls { source.producer.transactionCalls }
 
-    /// What the loop of a shard does while a transaction is open.
+    /// Does what a shard's loop does while a transaction is open.
     func produce(count: Int) throws {
         let before = source.reports.count
         for _ in 0..<count { try send() }

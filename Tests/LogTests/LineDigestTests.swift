@@ -9,7 +9,7 @@ import Vocabulary
         Instant(nanoseconds: number * 1_000_000_000)
     }
 
-    /// What is told of lines that come one a second, `-` for those that are only counted.
+    /// The lines written of lines that arrive once a second, with `-` for those only counted.
     private static func told(
         _ digest: inout Digest,
         _ lines: [String],
@@ -28,7 +28,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the first few of a kind are written, the others counted`() {
+    @Test func `the first lines of a kind are written, the others counted`() {
         var digest = Digest(window: .seconds(60), burst: 3)
         #expect(Self.told(&digest, ["a", "a", "b", "a", "a", "b", "b", "b", "a"]) == "aaba-bb--")
         #expect(digest.takeSummaries(now: Self.second(59)).isEmpty)
@@ -36,7 +36,7 @@ import Vocabulary
         #expect(Self.texts(digest.takeSummaries(now: Self.second(62))) == ["1 b in 60 s"])
     }
 
-    @Test func `what is about something else is another kind`() {
+    @Test func `a line about another subject is another kind`() {
         var digest = Digest(burst: 1)
         for (subject, isTold) in [("x", true), ("y", true), ("x", false)] {
             let kind = Digest.Kind("a", about: [subject])
@@ -44,32 +44,32 @@ import Vocabulary
         }
     }
 
-    @Test func `a line that repeats is written once a window`() {
+    @Test func `a repeated line is summarized once per window`() {
         var digest = Digest(window: .seconds(60), burst: 1)
         _ = Self.told(&digest, ["a", "a"])
         #expect(Self.texts(digest.takeSummaries(now: Self.second(60))) == ["1 a in 60 s"])
         #expect(Self.told(&digest, ["a", "a"], from: 61) == "--")
         #expect(digest.takeSummaries(now: Self.second(119)).isEmpty)
         #expect(Self.texts(digest.takeSummaries(now: Self.second(120))) == ["2 a in 60 s"])
-        // A quiet window: it is forgotten, and the next one is told in full.
+        // After a quiet window the kind is forgotten, and its next line is written.
         #expect(digest.takeSummaries(now: Self.second(180)).isEmpty)
         #expect(Self.told(&digest, ["a", "a"], from: 181) == "a-")
     }
 
-    @Test func `what came alone gives no summary`() {
+    @Test func `a single line makes no summary`() {
         var digest = Digest(window: .seconds(60), burst: 3)
         #expect(Self.told(&digest, ["a"]) == "a")
         #expect(digest.takeSummaries(now: Self.second(1000)).isEmpty)
         #expect(Self.told(&digest, ["a", "a", "a", "a"], from: 1001) == "aaa-")
     }
 
-    @Test func `a late look counts the time that has passed`() {
+    @Test func `a late summary covers the time that has passed`() {
         var digest = Digest(window: .seconds(60), burst: 1)
         _ = Self.told(&digest, ["a", "a"])
         #expect(Self.texts(digest.takeSummaries(now: Self.second(150))) == ["1 a in 150 s"])
     }
 
-    @Test func `the latest line stands for those that were counted`() {
+    @Test func `a summary has the latest of the counted lines`() {
         var digest = LineDigest<Int>(window: .seconds(60), burst: 1)
         let kind = LineDigest<Int>.Kind("a")
         for number in 1...5 { _ = digest.admits(number, of: kind, now: Self.second(0)) }
@@ -78,16 +78,16 @@ import Vocabulary
         #expect(summaries.map(\.count) == [4])
     }
 
-    @Test func `kinds beyond the bound are counted together`() {
+    @Test func `kinds beyond the limit are counted together`() {
         var digest = Digest(window: .seconds(60), burst: 2, maxKinds: 2)
         #expect(Self.told(&digest, ["a", "b", "c", "d", "a", "c"]) == "ab--a-")
         let summaries = digest.takeSummaries(now: Self.second(62))
         #expect(Self.texts(summaries) == ["3 c in 60 s, mixed"])
-        // The others are forgotten by now: there is room again.
+        // The other kinds are forgotten by now, so there is room again.
         #expect(Self.told(&digest, ["c", "d"], from: 70) == "cd")
     }
 
-    @Test func `at the end everything that was counted is summarized, in order`() {
+    @Test func `at the end, all counted lines are summarized in order`() {
         var digest = Digest(window: .seconds(60), burst: 1)
         let kinds = (0..<20).map { "k\($0)" }
         _ = Self.told(&digest, kinds)

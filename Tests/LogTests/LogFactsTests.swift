@@ -9,12 +9,12 @@ import Testing
         return keeper.lines.joined()
     }
 
-    @Test func `facts are shown by name, whatever order they are given in`() {
+    @Test func `facts are sorted by name, whatever their order in the code`() {
         let facts: LogFacts = [.version: "1", .address: "a", .apnsID: "i", .source: "s"]
         #expect(Self.text(facts) == "debug    m address=a apns_id=i source=s version=1")
     }
 
-    @Test func `a nil in a literal is not a fact`() {
+    @Test func `nil in a literal adds no fact`() {
         let absent: String? = nil
         let facts: LogFacts = [.reason: absent, .status: "200", .device: nil]
         #expect(Self.text(facts) == "debug    m status=200")
@@ -33,7 +33,7 @@ import Testing
         #expect(facts[.count] == nil)
     }
 
-    @Test func `a key that a literal gives twice is a programmer's error`() async {
+    @Test func `a duplicate key in a literal is a programming error`() async {
         await #expect(processExitsWith: .failure) {
             let facts: LogFacts = [.count: "1", .port: "80", .count: "2"]
             _ = facts

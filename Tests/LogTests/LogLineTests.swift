@@ -13,7 +13,7 @@ import Vocabulary
         LogLine(time: time, level: level, message: message, facts: facts)
     }
 
-    @Test func `a line for people has time, level, message and facts`() {
+    @Test func `a text line has time, level, message and facts`() {
         let facts: LogFacts = [.shard: "3", .error: "no route"]
         #expect(
             Self.line(.warning, "Kafka error", facts).text
@@ -21,7 +21,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a line for machines is an object with the same`() {
+    @Test func `a JSON line is an object with the same content`() {
         let facts: LogFacts = [.shard: "3", .error: "no \"route\"\n"]
         let json = String(decoding: Self.line(.info, "trouble", facts).json, as: UTF8.self)
         #expect(
@@ -37,12 +37,12 @@ import Vocabulary
         ("ü", "\"ü\""), ("a\nb", "\"a?b\""), ("\u{1B}[2J", "\"?[2J\""),
         ("\u{9B}2J\u{7F}\u{85}", "\"?2J??\""), ("a\u{202E}b\u{2028}c", "\"a?b?c\""),
     ])
-    func `a text that looks like more than one word is quoted`(text: String, shown: String) {
+    func `a text that could be read as more than one word is quoted`(text: String, shown: String) {
         let line = Self.line(.error, "m", [.problem: text]).text
         #expect(line == "2026-01-02T03:04:05.250Z error    m problem=\(shown)")
     }
 
-    @Test func `a line for machines is one line of plain characters`() {
+    @Test func `a JSON line is one line without control characters`() {
         let facts: LogFacts = [.eventID: "\u{1B}\u{7F}\u{85}\u{9B}\u{2028}\u{202E}ü"]
         let json = String(decoding: Self.line(.info, "a\u{9B}", facts).json, as: UTF8.self)
         #expect(
@@ -53,7 +53,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(1024, false), (1025, true)])
-    func `a fact is cut behind 1024 bytes`(byteCount: Int, isCut: Bool) {
+    func `a fact is truncated after 1024 bytes`(byteCount: Int, isCut: Bool) {
         let text = String(repeating: "x", count: byteCount)
         let shown = String(repeating: "x", count: 1024) + (isCut ? "…" : "")
         let line = Self.line(.info, "m", [.eventID: text])
@@ -63,13 +63,13 @@ import Vocabulary
         #expect(line.text.hasSuffix(" event_id=\(quoted)"))
     }
 
-    /// Seconds of the window, kinds that are told apart, and the line.
+    /// The seconds of the window, the maximum number of kinds, and the line.
     @Test(arguments: [
         (60, 9, "m (2 more of the same in the last 60 s) count=4 repeated=2 seconds=60"),
         (0, 9, "m (2 more of the same in the last 1 s) count=4 repeated=2 seconds=1"),
         (60, 0, "m (4 more of many kinds in the last 60 s) count=4 repeated=4 seconds=60"),
     ])
-    func `a summary is the last line with how many it stands for`(
+    func `a summary is the last line with the number of counted lines`(
         seconds: Int64,
         maxKinds: Int,
         shown: String

@@ -17,12 +17,12 @@ import Testing
         #expect(keeper.rawLines.map { String($0.drop { $0 != "Z" }) } == ["Z\(shown)\n"])
     }
 
-    /// Six lines each: three are written, the others counted.
+    /// Six lines each, of which three are written and the others counted.
     @Test(arguments: [
         (LogLevel.trace, 6), (.debug, 6), (.info, 3), (.notice, 3), (.warning, 3), (.error, 3),
         (.critical, 6),
     ])
-    func `what repeats is counted from info to error`(level: LogLevel, writtenCount: Int) {
+    func `repeated lines from info to error are counted`(level: LogLevel, writtenCount: Int) {
         let keeper = LogKeeper()
         let sink = keeper.sink()
         let log = Log(from: .trace, sink: sink)
@@ -37,13 +37,14 @@ import Testing
         }
     }
 
-    /// Lines that differ in the fact only; those of one kind are written three times, then counted.
+    /// Lines that differ only in the fact; the first three of a kind are written, the others
+    /// counted.
     @Test(arguments: [
         (LogKey.credential, true), (.environment, true), (.outcome, true), (.reason, true),
         (.error, true), (.problem, true), (.partition, false), (.eventID, false),
         (.connection, false), (.shard, false),
     ])
-    func `a line is of another kind when a subject differs, not when a detail does`(
+    func `subjects distinguish kinds of lines, details do not`(
         key: LogKey,
         isSubject: Bool
     ) {
@@ -57,7 +58,7 @@ import Testing
         #expect(keeper.lines.count == (isSubject ? 6 : 3))
     }
 
-    @Test func `changes that each count are all logged, each when it happens`() {
+    @Test func `with everyLine, every line is written at once`() {
         let keeper = LogKeeper()
         let sink = keeper.sink()
         let log = Log(from: .info, sink: sink).everyLine
@@ -75,7 +76,7 @@ import Testing
         #expect(keeper.lines.count == 18)
     }
 
-    @Test func `only what precedes a subject's first colon distinguishes kinds`() {
+    @Test func `only the text before a subject's first colon distinguishes kinds`() {
         let keeper = LogKeeper()
         let log = keeper.log()
         for number in 1...6 { log.info("m", [.error: "timedOut: 10.0.0.\(number)"]) }
@@ -84,7 +85,7 @@ import Testing
         #expect(keeper.lines.last == "info     m error=\"refused: 10.0.0.1\"")
     }
 
-    @Test func `facts of the log distinguish kinds like those of the line`() {
+    @Test func `facts of the log distinguish kinds just like facts of the line`() {
         let keeper = LogKeeper()
         let log = keeper.log()
         for name in ["a", "b"] {

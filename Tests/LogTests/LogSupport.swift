@@ -18,7 +18,7 @@ final class LogKeeper: Sendable {
         kept.withLock { $0.map { $0.drop { $0 != " " }.dropFirst().trimmingLineFeed } }
     }
 
-    /// As they were written.
+    /// The lines as they were written.
     var rawLines: [String] { kept.withLock(\.self) }
 }
 

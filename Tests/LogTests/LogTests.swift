@@ -4,7 +4,7 @@ import Telemetry
 import Testing
 
 @Suite struct LogTests {
-    /// From the least severe to the most; `written` is the whole table, both sides of each limit.
+    /// From least to most severe; `written` covers both sides of each limit.
     @Test(arguments: [
         (LogLevel.trace, "trace debug info notice warning error critical"),
         (.debug, "debug info notice warning error critical"),
@@ -14,20 +14,20 @@ import Testing
         (.error, "error critical"),
         (.critical, "critical"),
     ])
-    func `a log writes its minimum level and what is more severe`(
+    func `a log writes its minimum level and more severe ones`(
         minimum: LogLevel,
         written: String
     ) {
         let keeper = LogKeeper()
         let log = keeper.log(from: minimum)
-        // A message each: those of one kind are not all written.
+        // A different message each, because repeated lines are not all written.
         for level in LogLevel.allCases { log.log(level, "\(level)") }
         #expect(keeper.lines.map { $0.prefix { $0 != " " } }.joined(separator: " ") == written)
         let enabled = LogLevel.allCases.filter(log.isEnabled).map(\.rawValue)
         #expect(enabled.joined(separator: " ") == written)
     }
 
-    @Test func `each level has its method`() {
+    @Test func `each level has its own method`() {
         let keeper = LogKeeper()
         let log = keeper.log()
         log.trace("a", [.count: "0"])
@@ -73,7 +73,7 @@ import Testing
         #expect(keeper.lines == ["warning  message error=fact shard=0"])
     }
 
-    @Test func `each line has the log's facts, and its own win over them`() {
+    @Test func `each line has the log's facts, and its own facts win`() {
         let keeper = LogKeeper()
         let log = keeper.log().with([.shard: "1", .version: "a"])
         log.debug("m")
@@ -88,7 +88,7 @@ import Testing
         )
     }
 
-    @Test func `of facts that a log is given twice the later ones win`() {
+    @Test func `if a log gets a fact twice, the later value wins`() {
         let keeper = LogKeeper()
         let first = keeper.log().with([.shard: "1", .version: "a"])
         let second = first.with([.shard: "2", .port: "80"])

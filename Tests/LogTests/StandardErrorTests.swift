@@ -3,13 +3,13 @@ import Log
 import Testing
 
 struct StandardErrorTests {
-    @Test func `A line for which there is no room on the disk is lost, and nothing else`() {
+    @Test func `on a full disk, only the line is lost`() {
         let full = unsafe open("/dev/full", O_WRONLY)
         StandardError.write(Array("lost\n".utf8), to: full)
         close(full)
     }
 
-    @Test func `A line for a full pipe that must not block is lost, and the next one is not`() {
+    @Test func `on a full non-blocking pipe, a line is lost and the next one is not`() {
         var ends: [Int32] = [-1, -1]
         #expect(unsafe pipe(&ends) == 0)
         ends.forEach { _ = fcntl($0, F_SETFL, O_NONBLOCK) }

@@ -18,7 +18,7 @@ import Testing
         (#","schemaType":"Protobuf""#, "PROTOBUF"), (#","schemaType":"json""#, "JSON"),
         (#","schemaType":"THRIFT""#, "THRIFT"),
     ])
-    func `the type is in upper case, and Avro where there is none`(
+    func `the type is in upper case, and Avro by default`(
         member: String,
         type: String
     ) throws {
@@ -32,18 +32,18 @@ import Testing
         "", "<html>", "[]", "{}", #"{"schema":7}"#,
         #"{"schema":"{}","references":[{"name":"a"}]}"#,
     ])
-    func `what no registry would say is not an answer`(body: String) {
+    func `a body that no registry would send is not an answer`(body: String) {
         #expect(RegistryAnswer(Array(body.utf8)) == nil)
     }
 
-    /// Whatever a registry says to one request, others may fare better, unless it says that it cannot
-    /// work.
+    /// A failed request does not mean that others fail, unless the registry reports its own
+    /// failure.
     @Test(arguments: 100...599)
     func `a status concerns all schemas only if it is the registry's failure`(status: Int) {
         for body in ["", "<html>", #"{"error_code":50001,"message":"x"}"#, "{}"] {
             do throws(RegistryError) {
                 _ = try RegistryAnswer.read(status: status, Array(body.utf8))
-                Issue.record("\(body) is no schema")
+                Issue.record("\(body) is not a schema")
             } catch {
                 #expect(error.concernsAll == (status >= 500), "\(error)")
                 #expect("\(error)".contains("\(status)"))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a registry says that there is no such schema`() throws {
+    @Test func `error code 40403 means that the schema does not exist`() throws {
         let body = Array(#"{"error_code":40403,"message":"Schema not found"}"#.utf8)
         #expect(try RegistryAnswer.read(status: 404, body) == nil)
     }
@@ -59,12 +59,15 @@ import Testing
     @Test(arguments: [
         (#"{"error_code":40403,"message":"Schema not found"}"#, true),
         (#"{"error_code":40401}"#, true),
-        // The path is unknown to the server, which says nothing about the schema.
+        // The server does not know the path, which says nothing about the schema.
         (#"{"error_code":404,"message":"HTTP 404 Not Found"}"#, false),
         (#"{"error_code":40500}"#, false), (#"{"error_code":"40403"}"#, false),
         ("<html>Not Found</html>", false), ("", false),
     ])
-    func `only the registry's own word makes a schema missing`(body: String, isMissing: Bool) {
+    func `a schema is missing only if the registry's error code says so`(
+        body: String,
+        isMissing: Bool
+    ) {
         #expect(RegistryAnswer.saysMissing(Array(body.utf8)) == isMissing)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 
 @Suite struct RegistryClientTests {
-    /// What a client is told of schema 7 by a registry that answers so.
+    /// A client's result for schema 7 from a registry with these answers.
     private func verdict(
         before: [String] = [],
         behind: [String] = [],
@@ -30,7 +30,7 @@ import Vocabulary
     // Port 1 is reserved (tcpmux), and nothing listens there.
     private static let nobody = "http://127.0.0.1:1"
 
-    @Test func `a registry that nobody serves is unreachable, not unknown`() throws {
+    @Test func `an address without a registry is unreachable, and the schema not unknown`() throws {
         let client = try RegistryClient(RegistryAccess(urls: [Self.nobody], timeout: .seconds(5)))
         let error = #expect(throws: RegistryError.self) { _ = try client.fetch(.id(1)) }
         guard case .unreachable = error else {
@@ -39,13 +39,13 @@ import Vocabulary
         }
     }
 
-    @Test func `a registry that fails every request gives no schema`() async throws {
+    @Test func `a registry that fails every request is unreachable`() async throws {
         let found = try await verdict { _ in HTTPResponse(.unavailable, "") }
         #expect(found == .failure(.unreachable("status 503")))
     }
 
     @Test(arguments: [HTTPResponse.Status.ok, .notFound, .badRequest])
-    func `a registry that fails for one schema is there for others`(
+    func `a registry that fails for one schema is still used for others`(
         status: HTTPResponse.Status
     ) async throws {
         let found = try await verdict { request in
@@ -54,7 +54,7 @@ import Vocabulary
         #expect(found == .failure(.failed("status 503")))
     }
 
-    @Test func `a dead address makes no refusal a failure of all`() async throws {
+    @Test func `a refusal next to a dead address does not concern all schemas`() async throws {
         for isFirst in [true, false] {
             let dead = [Self.nobody]
             let found = try await verdict(before: isFirst ? dead : [], behind: isFirst ? [] : dead)
@@ -69,7 +69,7 @@ import Vocabulary
         }
     }
 
-    @Test func `what is larger than any answer that is taken is unusable`() async throws {
+    @Test func `an answer over the size limit is unusable`() async throws {
         let found = try await verdict { _ in
             HTTPResponse(.ok, String(repeating: " ", count: 5 << 20))
         }
@@ -80,7 +80,7 @@ import Vocabulary
         #expect(cause.contains("4 MiB"))
     }
 
-    @Test func `a schema may refer to so much, and no more`() async throws {
+    @Test func `the references of a schema have a total size limit`() async throws {
         let references = (0..<5).map {
             #"{"name":"r\#($0)","subject":"r\#($0)","version":1}"#
         }

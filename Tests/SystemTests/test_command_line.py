@@ -65,6 +65,7 @@ def test_a_wrong_command_line_exits_with_64(name):
 NOT_THERE = [
     ("run", "--config", "/nowhere.yaml"),
     ("check", "--config", "/nowhere.yaml"),
+    ("canary", "--token", "a" * 64, "--bundle-id", "com.example.App", "--config", "/nowhere.yaml"),
     ("validate", "/nowhere.ndjson"),
     ("explain", "NoSuchReason"),
     ("push", "--config", "/nowhere.yaml", "--event", "-"),

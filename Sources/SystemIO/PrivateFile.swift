@@ -4,7 +4,7 @@ import Glibc
 public struct PrivateFile: ~Copyable {
     private let descriptor: Int32
 
-    /// Creates the file with mode 0600; an existing file is left alone and is an error (`EEXIST`).
+    /// Creates the file with mode 0600; fails with `EEXIST`, without a change, if the file exists.
     public init(at path: String) throws(SystemError) {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .last("open") }

@@ -13,14 +13,16 @@ pytestmark = [
     pytest.mark.takes(200),
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]
-# What each fault of a broker does, once: in order, at once, and by silence.
-SHORT = ("restart", "leader", "pause")
 
 
-@pytest.mark.parametrize("is_transactional", [False, True], ids=["plain", "transactional"])
-def test_brokers_that_fail_lose_and_repeat_nothing(tmp_path, is_transactional):
-    cluster.run(SHORT, tmp_path, is_transactional=is_transactional, is_short=True)
-
-
-def test_a_coordinator_out_of_reach_loses_and_repeats_nothing(tmp_path):
-    cluster.run(("silent",), tmp_path, is_short=True)
+@pytest.mark.parametrize(
+    ("rows", "is_transactional"),
+    [
+        # Each way in which a broker can fail, once: in order, at once, and by silence.
+        (("restart", "leader", "pause"), True),
+        (("restart", "silent"), False),
+    ],
+    ids=["transactional", "plain"],
+)
+def test_brokers_that_fail_lose_and_repeat_nothing(tmp_path, rows, is_transactional):
+    cluster.run(rows, tmp_path, is_transactional=is_transactional, is_short=True)

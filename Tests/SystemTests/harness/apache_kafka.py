@@ -58,6 +58,14 @@ appender.out.layout.pattern = %p %m%n
 logger.ready.name = kafka.server.KafkaRaftServer
 logger.ready.level = info
 """
+# The same, for versions before 4.
+LOGGING_BEFORE_4 = """\
+log4j.rootLogger=WARN, out
+log4j.logger.kafka.server.KafkaRaftServer=INFO
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%p %m%n
+"""
 
 
 def kafka_home():
@@ -296,6 +304,7 @@ def _formatted(folder, settings):
     path = folder / "server.properties"
     path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     (folder / "log4j2.properties").write_text(LOGGING)
+    (folder / "log4j.properties").write_text(LOGGING_BEFORE_4)
     words = ["format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(path)]
     for mechanism in SCRAM:
         words += ["--add-scram", f"{mechanism}=[{USER_OF_SCRAM}]"]
@@ -303,8 +312,11 @@ def _formatted(folder, settings):
     # Of other URLs Kafka takes no keys.
     keys = settings.get("listener.name.token.sasl.oauthbearer.jwks.endpoint.url", "")
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys}"
-    logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
-    return ["java", *JVM, allowed, logging, "-cp", _classes(), "kafka.Kafka", str(path)]
+    logging = (
+        f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
+        f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}",
+    )
+    return ["java", *JVM, allowed, *logging, "-cp", _classes(), "kafka.Kafka", str(path)]
 
 
 def _classes():

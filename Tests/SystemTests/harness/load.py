@@ -16,18 +16,13 @@ class Load:
         self._topic = topic
         self._pause = 1 / per_second
         self._make_event = make_event
-        self._producer = Producer(
-            {
-                "bootstrap.servers": kafka.bootstrap_servers,
-                "enable.idempotence": True,
-                "message.timeout.ms": 120_000,
-                "linger.ms": 5,
-                "log_level": 0,
-            }
-        )
+        self._servers = kafka.bootstrap_servers
+        self._producer = self._new_producer()
         self._is_over = threading.Event()
         self._may_write = threading.Event()
         self._may_write.set()
+        # Held while the thread writes.
+        self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._written = []
         self._errors = []
@@ -42,10 +37,14 @@ class Load:
 
     def pause(self):
         """Waits until Kafka has all that is written."""
-        self._may_write.clear()
+        with self._turn:
+            self._may_write.clear()
         assert self._producer.flush(120) == 0, "records were left in the producer"
 
     def resume(self):
+        # An unclean election takes from the broker what an idempotent producer has written, which
+        # that producer does not survive.
+        self._producer = self._new_producer()
         self._may_write.set()
 
     def close(self):
@@ -54,15 +53,30 @@ class Load:
         self._thread.join(150)
         assert not self._thread.is_alive() and not self._errors, self._errors[:3]
 
+    def _new_producer(self):
+        return Producer(
+            {
+                "bootstrap.servers": self._servers,
+                "enable.idempotence": True,
+                "message.timeout.ms": 120_000,
+                "linger.ms": 5,
+                "log_level": 0,
+            }
+        )
+
     def _run(self):
         while not self._is_over.wait(self._pause):
             self._may_write.wait()
-            event = self._make_event()
-            key = event["device_token"].encode()
-            self._producer.produce(self._topic, encoded(event), key, on_delivery=self._note)
-            self._producer.poll(0)
+            with self._turn:
+                if self._may_write.is_set():
+                    self._write(self._make_event())
         if self._producer.flush(120):
             self._errors.append("records were left in the producer")
+
+    def _write(self, event):
+        key = event["device_token"].encode()
+        self._producer.produce(self._topic, encoded(event), key, on_delivery=self._note)
+        self._producer.poll(0)
 
     def _note(self, error, message):
         with self._lock:

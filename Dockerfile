@@ -2,11 +2,12 @@
 # docker build -t heliograph .                       the service
 # docker build -t heliograph-lab --target lab .      the simulator and the demo, not for production
 #
-# scripts/check-image builds the same image from this file without Docker, and starts it.
+# Built on Debian 12, because the programs run on Debian 12 and 13; the image is Debian 13 (decision
+# 0040). scripts/check-image builds the same image from this file without Docker, and starts it.
 # scripts/pin-images pins the base images by digest.
 
 ARG SWIFT_IMAGE=swift:6.3.1-bookworm
-ARG DEBIAN_IMAGE=debian:bookworm-slim@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241
+ARG DEBIAN_IMAGE=debian:trixie-slim
 
 FROM ${SWIFT_IMAGE} AS build
 # Debian's stable release changes versions only for security fixes, and drops the old ones.
@@ -28,9 +29,13 @@ COPY scripts/build scripts/build
 # The output of `heliograph --version`; scripts/version reads it from git.
 ARG HELIOGRAPH_VERSION=0.0.0-dev
 # Nothing is downloaded from here on: the build needs only the toolchain and Debian's libraries.
+# RE2 is linked in, and simdjson goes with the programs; so do their licences.
 RUN --network=none scripts/build heliograph \
     && mkdir -p /out \
-    && strip -o /out/heliograph .build/shipped/release/heliograph
+    && strip -o /out/heliograph .build/shipped/release/heliograph \
+    && cp .build/shipped/release/../lib/heliograph/libsimdjson.so.14 /out/libsimdjson.so.14 \
+    && cp /usr/share/doc/libre2-9/copyright /out/re2 \
+    && cp /usr/share/doc/libsimdjson14/copyright /out/simdjson
 
 FROM build AS build-lab
 ARG HELIOGRAPH_VERSION=0.0.0-dev
@@ -41,9 +46,11 @@ FROM ${DEBIAN_IMAGE} AS runtime
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        ca-certificates libcurl4 libnghttp2-14 librdkafka1 libre2-9 libsimdjson14 libssl3 \
-        libstdc++6 libyaml-0-2 \
+        ca-certificates libcurl4t64 libnghttp2-14 librdkafka1 libssl3t64 libstdc++6 libyaml-0-2 \
     && rm -rf /var/lib/apt/lists/*
+COPY --from=build /out/libsimdjson.so.14 /usr/local/lib/heliograph/libsimdjson.so.14
+COPY --from=build /out/re2 /usr/share/doc/heliograph/re2
+COPY --from=build /out/simdjson /usr/share/doc/heliograph/simdjson
 # A crash report would contain memory contents, and a stripped program has no symbols for it. The
 # cause of a crash is printed anyway.
 ENV SWIFT_BACKTRACE=enable=no
@@ -78,7 +85,7 @@ LABEL org.opencontainers.image.title="heliograph" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}" \
       org.opencontainers.image.source="${SOURCE}" \
-      org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
+      org.opencontainers.image.base.name="docker.io/library/debian:trixie-slim"
 COPY --from=build /out/heliograph /usr/local/bin/heliograph
 EXPOSE 9464
 # If you change admin.port, pass --url. Kubernetes ignores this and uses its own probes.

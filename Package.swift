@@ -86,7 +86,8 @@ let package = Package(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]
         ),
-        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
+        // Static: each of Debian's releases has another version of it (decision 0040).
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary(":libre2.a")]),
         .target(name: "CSHA1"),
         .target(
             name: "CFiles",

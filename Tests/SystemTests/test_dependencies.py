@@ -14,6 +14,10 @@ import pytest
 from harness.processes import ROOT, built_binary
 
 LIBRARIES = json.loads((ROOT / "deploy" / "release" / "dependencies.json").read_text())["libraries"]
+# Those that come from a package; the others are part of the programs, or go with them.
+PACKAGED = [library for library in LIBRARIES if library["run"]]
+# The image's file system, which scripts/check-image makes.
+IMAGE = ROOT / ".build" / "image-service"
 # Part of every Debian image.
 IN_EVERY_IMAGE = {"libc6", "libgcc-s1"}
 # A development build links Swift's own libraries, too.
@@ -25,6 +29,12 @@ DEFECTS = [
     for defect in library["defects"]
     if defect["good_here"]
 ]
+
+
+needs_image = pytest.mark.skipif(
+    not IMAGE.is_dir() or shutil.which("dpkg-query") is None,
+    reason="no image: scripts/check-image makes one",
+)
 
 
 def output(*command):
@@ -54,7 +64,7 @@ def test_programs_are_linked_to_these_libraries(program):
 def test_libraries_come_from_their_packages():
     told = output("ldd", built_binary("heliograph"))
     places = dict(re.findall(r"(\S+) => (/\S+)", told))
-    for library in LIBRARIES:
+    for library in PACKAGED:
         for name in library["libraries"]:
             # Debian's merged /usr has a second path to each library.
             ways = {places[name], str(pathlib.Path(places[name]).resolve())}
@@ -67,32 +77,62 @@ def test_libraries_come_from_their_packages():
 @needs_debian
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["name"])
 def test_the_installed_version_is_at_least_the_listed_one(library):
-    format = "-f=${source:Upstream-Version} ${Version} ${source:Package}"
-    upstream, version, source = output("dpkg-query", "-W", format, library["run"]).split()
+    # Without the number of a rebuild.
+    format = "-f=${source:Version} ${source:Package}"
+    package = library["run"] or library["package"]
+    version, source = output("dpkg-query", "-W", format, package).split()
     assert source == library["source"]
     assert is_at_least(version, library["version"]), f"{version} is older: apt-get upgrade"
+    # An SBOM names the version of what is not in a package of the image.
+    assert library["run"] or version == library["version"]
+
+
+@needs_image
+@pytest.mark.parametrize("library", PACKAGED, ids=lambda library: library["name"])
+def test_the_image_has_at_least_the_listed_version(library):
+    database = IMAGE / "var/lib/dpkg"
+    package = library["image"]["run"]
+    version = output("dpkg-query", f"--admindir={database}", "-W", "-f=${Version}", package)
+    assert is_at_least(version, library["image"]["version"])
 
 
 @needs_debian
-@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["name"])
-def test_the_listed_version_has_the_fixes(library):
+@pytest.mark.parametrize("library", PACKAGED, ids=lambda library: library["name"])
+def test_the_listed_versions_have_the_fixes(library):
     for defect in library["defects"]:
         assert defect["good_here"] or defect.get("avoided"), f"{defect['id']} is open"
-        if defect["good_here"]:
-            assert is_at_least(library["version"], defect["good_here"])
+        for version, good in (
+            (library["version"], defect["good_here"]),
+            (library["image"]["version"], defect["good_image"]),
+        ):
+            assert not good or is_at_least(version, good)
 
 
 @needs_debian
 @pytest.mark.parametrize(("library", "defect"), DEFECTS, ids=lambda value: value.get("id", ""))
 def test_the_debian_changelog_confirms_each_fix(library, defect):
     """It names the defect in the entry of the version that is listed as fixed."""
-    path = pathlib.Path("/usr/share/doc", library["run"], "changelog.Debian.gz")
+    confirm(pathlib.Path("/"), library["run"], library, defect["id"], defect["good_here"])
+
+
+@needs_image
+@pytest.mark.parametrize(("library", "defect"), DEFECTS, ids=lambda value: value.get("id", ""))
+def test_the_changelog_of_the_image_confirms_each_fix(library, defect):
+    """Or the version is upstream's with the fix."""
+    fixed = defect["good_image"]
+    if fixed == f"{defect['good']}-1":
+        return
+    confirm(IMAGE, library["image"]["run"], library, defect["id"], fixed)
+
+
+def confirm(root, package, library, identifier, version):
+    path = root / "usr/share/doc" / package / "changelog.Debian.gz"
     if not path.exists():
-        pytest.skip(f"{path} is not installed, so {defect['id']} is NOT checked")
+        pytest.skip(f"{path} is not installed, so {identifier} is NOT checked")
     text = gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
     entries = re.split(r"(?m)^(?=\S+ \(.+\) .+; urgency)", text)
-    [entry] = [e for e in entries if e.startswith(f"{library['source']} ({defect['good_here']})")]
-    assert defect["id"] in entry
+    [entry] = [e for e in entries if e.startswith(f"{library['source']} ({version})")]
+    assert identifier in entry
 
 
 def test_the_dockerfile_and_setup_install_them():
@@ -101,7 +141,8 @@ def test_the_dockerfile_and_setup_install_them():
     development = {library["build"] for library in LIBRARIES if library["build"].endswith("-dev")}
     # The toolchain's image includes the C library's.
     assert build - {"pkg-config"} == development - {"libc6-dev"}
-    assert run - {"ca-certificates"} == {library["run"] for library in LIBRARIES} - IN_EVERY_IMAGE
+    needed = {library["image"]["run"] for library in PACKAGED}
+    assert run - {"ca-certificates"} == needed - IN_EVERY_IMAGE
     setup = (ROOT / "scripts" / "setup").read_text()
     [packages] = re.findall(r"(?s)build_packages=\((.*?)\)", setup)
     assert {library["build"] for library in LIBRARIES} - {"libc6-dev"} <= set(packages.split())
@@ -130,5 +171,5 @@ def test_the_manifest_names_them():
         library["pkg_config"] for library in LIBRARIES if "pkg_config" in library
     }
     linked = set(re.findall(r'linkedLibrary\("(.+?)"\)', text)) - {"m"}
-    assert linked == {"simdjson", "re2"}
+    assert linked == {"simdjson", ":libre2.a"}
     assert set(re.findall(r'apt\(\["(.+?)"\]\)', text)) <= {library["build"] for library in LIBRARIES}

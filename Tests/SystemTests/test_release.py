@@ -142,7 +142,7 @@ def test_pins_are_written(tmp_path):
     repository.script("pin-images", env=environment)
     after = (tmp_path / "Dockerfile").read_text()
     images = re.findall(r"(?m)^ARG \w+_IMAGE=(\S+)@(sha256:\S+)$", after)
-    assert [tag for tag, _ in images] == ["swift:6.3.1-bookworm", "debian:bookworm-slim"]
+    assert [tag for tag, _ in images] == ["swift:6.3.1-bookworm", "debian:trixie-slim"]
     assert len({digest for _, digest in images}) == 2, "both have one digest"
     assert re.sub(r"@sha256:\w+", "", after) == re.sub(r"@sha256:\w+", "", before)
     repository.script("pin-images", "--check")
@@ -158,7 +158,7 @@ def test_pins_are_written(tmp_path):
 def test_the_image_check_reads_pinned_bases():
     dockerfile = module("check-image").Dockerfile(ROOT / "Dockerfile")
     assert dockerfile.base("lab") == dockerfile.base("service")
-    assert dockerfile.base("service").startswith("debian:bookworm-slim")
+    assert dockerfile.base("service").startswith("debian:trixie-slim")
     assert dockerfile.base("build-lab").startswith("swift:")
 
 
@@ -202,14 +202,14 @@ Package: libc6
 Status: install ok installed
 Architecture: arm64
 Source: glibc
-Version: 2.36-9+deb12u14
+Version: 2.41-12+deb13u5
 Provides: libc-whatever (= 1)
 
-Package: libssl3
+Package: libssl3t64
 Status: install ok installed
 Architecture: arm64
-Source: openssl (3.0.19)
-Version: 1:3.0.19-1~deb12u2
+Source: openssl (3.5.9)
+Version: 1:3.5.9-1~deb13u1
 Depends: libc6 (>= 2.34), debconf (>= 0.5) | libc-whatever
 Description: TLS
  with a line: that looks like a field
@@ -227,7 +227,7 @@ def image(tmp_path):
     root = tmp_path / "root"
     for name, text in (
         ("var/lib/dpkg/status", STATUS),
-        ("etc/os-release", 'ID=debian\nVERSION_ID="12"\n'),
+        ("etc/os-release", 'ID=debian\nVERSION_ID="13"\n'),
         ("usr/local/bin/heliograph", "program"),
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -242,23 +242,29 @@ def test_sboms_list_the_content_of_the_image(image, tmp_path):
     assert one == two, "two SBOMs of one image differ"
     assert set(one) == {"heliograph-arm64.cdx.json", "heliograph-arm64.spdx.json"}
     cyclonedx, spdx = (json.loads(one[name]) for name in sorted(one))
-    purl = "pkg:deb/debian/libssl3@1%3A3.0.19-1~deb12u2?arch=arm64&distro=debian-12&upstream=openssl"
-    libc = "pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=arm64&distro=debian-12&upstream=glibc"
+    purl = "pkg:deb/debian/libssl3t64@1%3A3.5.9-1~deb13u1?arch=arm64&distro=debian-13&upstream=openssl"
+    libc = "pkg:deb/debian/libc6@2.41-12%2Bdeb13u5?arch=arm64&distro=debian-13&upstream=glibc"
     parts = {c["name"]: c for c in cyclonedx["components"]}
-    assert set(parts) == {"debian", "swift", "heliograph", "libc6", "libssl3"}
-    assert parts["libssl3"]["purl"] == purl
+    assert set(parts) == {
+        "debian", "swift", "simdjson", "re2", "heliograph", "libc6", "libssl3t64"
+    }
+    assert parts["libssl3t64"]["purl"] == purl
     needs = {d["ref"]: d["dependsOn"] for d in cyclonedx["dependencies"]}
     assert needs[purl] == [libc]
     assert purl in needs["heliograph"] and "pkg:generic/swift@6.3.1" in needs["heliograph"]
+    assert parts["re2"]["purl"] in needs["heliograph"]
     digest = parts["heliograph"]["hashes"][0]["content"]
     assert run("sha256sum", image / "usr/local/bin/heliograph").split()[0] == digest
     packages = {p["name"]: p for p in spdx["packages"]}
-    assert set(packages) == {"swift", "heliograph", "libc6", "libssl3"}
-    assert packages["libssl3"]["externalRefs"][0]["referenceLocator"] == purl
+    assert set(packages) == {
+        "swift", "simdjson", "re2", "heliograph", "libc6", "libssl3t64"
+    }
+    assert packages["libssl3t64"]["externalRefs"][0]["referenceLocator"] == purl
     relations = {(r["spdxElementId"], r["relationshipType"], r["relatedSpdxElement"])
                  for r in spdx["relationships"]}
-    assert ("SPDXRef-deb-libssl3", "DEPENDS_ON", "SPDXRef-deb-libc6") in relations
-    assert ("SPDXRef-heliograph", "DEPENDS_ON", "SPDXRef-deb-libssl3") in relations
+    assert ("SPDXRef-deb-libssl3t64", "DEPENDS_ON", "SPDXRef-deb-libc6") in relations
+    assert ("SPDXRef-heliograph", "DEPENDS_ON", "SPDXRef-deb-libssl3t64") in relations
+    assert ("SPDXRef-heliograph", "DEPENDS_ON", "SPDXRef-simdjson") in relations
 
 
 def test_sboms_are_valid(image, tmp_path):

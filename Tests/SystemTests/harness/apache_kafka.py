@@ -298,7 +298,7 @@ def _settings(folder, ports, certificates):
     return settings
 
 
-def _formatted(folder, settings):
+def _formatted(folder, settings, jvm=JVM):
     """Writes the settings down and formats the broker's folder; returns the command to run it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "server.properties"
@@ -316,7 +316,7 @@ def _formatted(folder, settings):
         f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
         f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}",
     )
-    return ["java", *JVM, allowed, *logging, "-cp", _classes(), "kafka.Kafka", str(path)]
+    return ["java", *jvm, allowed, *logging, "-cp", _classes(), "kafka.Kafka", str(path)]
 
 
 def _classes():
@@ -441,6 +441,21 @@ def _plain(folder, number, ports, voters, count):
         "auto.create.topics.enable": "false",
         "log.cleaner.dedupe.buffer.size": 4194304,
     }
+
+
+@contextlib.contextmanager
+def running_plain_broker(folder, jvm):
+    """One broker without TLS and logins, whose JVM has these options; ends it afterwards."""
+    with contextlib.ExitStack() as stack:
+        ports = [stack.enter_context(reserved_port()) for _ in range(3)]
+        settings = _plain(folder, 1, [*ports, ports[2]], f"1@127.0.0.1:{ports[0]}", 1)
+        settings["min.insync.replicas"] = 1
+        command = _formatted(folder, settings, jvm)
+        broker = stack.enter_context(Broker(command, folder / "data"))
+        kafka = Kafka(f"127.0.0.1:{ports[1]}", accepts_commits_in_rebalance=True)
+        stack.enter_context(contextlib.closing(kafka))
+        kafka.wait_for_brokers(1, [broker])
+        yield kafka
 
 
 @contextlib.contextmanager

@@ -24,8 +24,9 @@ def built_binary(name):
 
 
 def clean_environment():
-    """The environment without the tests' own variables: the service refuses unknown ones."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("HELIOGRAPH_TEST_")}
+    """The environment without what is for tests and benchmarks: the service refuses unknown ones."""
+    own = ("HELIOGRAPH_TEST_", "HELIOGRAPH_BENCH_")
+    return {k: v for k, v in os.environ.items() if not k.startswith(own)}
 
 
 class Child:

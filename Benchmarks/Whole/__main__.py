@@ -1,11 +1,11 @@
-"""Measures the parts, the whole service, Kafka to Kafka, and the libraries underneath it.
+"""Measures what an event costs, from Kafka to APNs and back to Kafka, and writes a report.
 
-Every figure has its minimum, median and maximum over the rounds. The floor of an event is what
-librdkafka takes to read and to write a record, and h2load to send a request: bare loops, run one
-after the other in every round. On shared machines only the ratio to it can be compared.
+`whole` runs the service on Apache Kafka (KAFKA_HOME) and a sink on nghttp2; the service has a core
+of its own, everything else has the others. `peers` runs other programs for the same job in turns
+with it. Each round also has the floor of an event: what bare loops take for the same work.
 
-The report is .build/bench/report.md and report.json; `soak` writes soak.md and soak.json. With
-`--publish` it also takes the place of the one before in docs/performance.md.
+A report has every round of one run. It is written to .build/bench, and with `--publish` also to
+Benchmarks/reports, to docs/performance.md and to the README.
 """
 
 import argparse
@@ -13,17 +13,18 @@ import dataclasses
 import functools
 import json
 import os
-import re
 import sys
-import time
 
-from harness.processes import ROOT
-
-from . import against, floors, markdown, parts, profile, service, soak, workload
+from . import against, machine, markdown, parts, peers, profile, publish, service, soak, stage
+from . import whole as real
 from .figures import rounds, summaries, with_ratio
-from .floors import FLOOR_TOPICS, FOLDER, OUTCOME_BYTES
+from .floors import FLOOR_TOPICS, FOLDER, OUTCOME_BYTES, h2load_floor, kafka_floor
 from .service import Case
+from .turn import Size
+from .workload import fill
 
+# Growth is measured between the embedded broker and the simulator: it has rows to compare, not
+# figures.
 GROWTH = {
     "partitions": (1, 16, 100, 1000),
     "outcome_partitions": (1, 16, 100, 1000),
@@ -37,43 +38,21 @@ GROWTH = {
 # The far side holds every stream so long: more of them, or the streams are the limit.
 CONNECTIONS_FOR_LATENCY = 8
 IN_FLIGHT_FOR_LATENCY = 50_000
-PAGE = ROOT / "docs" / "performance.md"
+GROWTH_EVENTS = 100_000
+# Enough to see that it works; nobody may believe it.
+QUICK = {"rounds": 1, "events": 20_000, "warm_up": 2_000}
+ROUNDS = 5
+EVENTS = {"soak": 10_000_000, "profile": 10_000}
+WARM_UP = 100_000
 
 
 def measure_floors(case):
     with service.world(dataclasses.replace(case, latency_ms=0)) as (kafka, simulator, _):
-        workload.fill(kafka, FLOOR_TOPICS[0], case.count, case.payload_bytes)
-        read = floors.kafka_floor("consume", kafka, FLOOR_TOPICS[0], case.count)
-        write = floors.kafka_floor("produce", kafka, FLOOR_TOPICS[1], case.count, OUTCOME_BYTES)
-        send = floors.h2load_floor(simulator, case.count, case.payload_bytes)
-        return {
-            "consume_us": read,
-            "produce_us": write,
-            "h2load_us": send,
-            "floor_us": read + write + send,
-        }
-
-
-def beside_floors(case, count):
-    return with_ratio(rounds(count, lambda: measure_floors(case), lambda: service.drain(case)))
-
-
-def whole(arguments):
-    case = Case(events=arguments.events)
-    found = summaries(beside_floors(case, arguments.rounds))
-    found |= summaries(rounds(1, lambda: service.count_calls(case)))
-    return found | summaries(rounds(arguments.rounds, lambda: service.memory(100_000)))
-
-
-def loads(arguments):
-    """Latency at shares of what passes while somebody writes and reads beside the service."""
-    case, found = service.steady(events=2 * arguments.events), {}
-    full = summaries(rounds(arguments.rounds, lambda: service.at_a_rate(case, 0, 0)))
-    for share in (0.25, 0.5, 0.9):
-        rate = full["events/s"]["median"] * share
-        measure = functools.partial(service.at_a_rate, case, rate, arguments.seconds)
-        found[f"{share:.0%}"] = summaries(rounds(arguments.rounds, measure))
-    return {**found, "as fast as it goes": full}
+        fill(kafka, FLOOR_TOPICS[0], case.count, case.payload_bytes)
+        read = kafka_floor("consume", kafka, FLOOR_TOPICS[0], case.count)
+        write = kafka_floor("produce", kafka, FLOOR_TOPICS[1], case.count, OUTCOME_BYTES)
+        send = h2load_floor(simulator.ready, case.count, case.payload_bytes)
+        return {"floor_us": read + write + send}
 
 
 def growth_case(name, value, events):
@@ -88,24 +67,49 @@ def growth_case(name, value, events):
 
 def growth(arguments):
     table = {}
-    for name, values in GROWTH.items():
-        for value in values:
-            case = growth_case(name, value, arguments.events)
-            found = summaries(beside_floors(case, arguments.rounds))
+    for name in arguments.growth or GROWTH:
+        for value in GROWTH[name]:
+            case = growth_case(name, value, min(arguments.events, GROWTH_EVENTS))
+            measures = (
+                functools.partial(measure_floors, case),
+                functools.partial(service.drain, case),
+            )
+            found = summaries(with_ratio(rounds(arguments.rounds, *measures)))
             table.setdefault(name, {})[value] = found
             # Whoever ends a long run early has what was measured.
             print(*markdown.growth(name, {value: found}), sep="\n", file=sys.stderr)
     return table
 
 
-def machine():
-    with open("/proc/cpuinfo") as file:
-        model = re.search(r"model name\s*:\s*(.*)", file.read())
-    return {
-        "cores": os.cpu_count(),
-        "cpu": model.group(1) if model else "an unnamed CPU",
-        "load_at_start": os.getloadavg()[0],
-    }
+def told(what, figures):
+    cost, rate = figures["cpu_us_per_event"], figures["events_per_second"]
+    print(f"{what}: {cost:.2f} µs an event, {rate:,.0f} events/s", file=sys.stderr)
+
+
+def on_real_parts(arguments):
+    """The rounds of the service, or of the service and its peers."""
+    stage.require()
+    if arguments.what == "peers":
+        chosen, lacking = peers.chosen(arguments.only)
+    else:
+        chosen, lacking = peers.chosen([peers.OURS])
+    size = Size(arguments.warm_up, arguments.events, arguments.payload_bytes)
+    with stage.set_up() as on:
+        found = {
+            "size": dataclasses.asdict(size) | {"partitions": stage.PARTITIONS},
+            "versions": machine.libraries(on.sink) | peers.versions(chosen),
+            "peers": peers.description(chosen),
+            "not_run": lacking,
+            "rounds": peers.take_rounds(on, chosen, size, arguments.rounds, told),
+        }
+        if arguments.what == "peers":
+            return found
+        found["counts"] = real.count_calls(on, size)
+        if arguments.latency:
+            found["latency"] = real.latencies(on, arguments.rounds, size.total, arguments.seconds)
+    if not arguments.quick:
+        found["memory"] = real.memories(arguments.rounds)
+    return found
 
 
 def parsed():
@@ -114,34 +118,44 @@ def parsed():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", choices=("all", "whole", "soak", "profile", "against"))
+    kinds = ("all", "whole", "peers", "soak", "profile", "against")
+    parser.add_argument("what", choices=kinds)
     parser.add_argument("folder", nargs="?", help="of `against`: where the other build is")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--events", type=int, help="of one run; 100,000, or by `what`")
+    parser.add_argument("--rounds", type=int, help=f"{ROUNDS}")
+    parser.add_argument("--events", type=int, help="measured in a round; 300,000, or by `what`")
+    parser.add_argument("--warm-up", type=int, help=f"events before them; {WARM_UP:,}")
+    parser.add_argument("--payload-bytes", type=int, default=200)
+    parser.add_argument("--only", nargs="*", default=[], metavar="PEER", help="of `peers`")
     parser.add_argument("--seconds", type=float, default=5, help="of one run at a steady rate")
     parser.add_argument("--latency", action="store_true", help="also at 25, 50 and 90 %% load")
-    parser.add_argument("--growth", action="store_true", help="also by partitions, payload, ...")
-    parser.add_argument("--publish", action="store_true", help="put it into docs/performance.md")
+    parser.add_argument(
+        "--growth",
+        nargs="*",
+        choices=GROWTH,
+        metavar="NAME",
+        help=f"also by these, on the embedded broker: {', '.join(GROWTH)}; without names by all",
+    )
+    parser.add_argument("--quick", action="store_true", help="one short round, to see that it runs")
+    parser.add_argument("--publish", action="store_true", help="the report becomes the published")
     arguments = parser.parse_args()
     if (arguments.what == "against") != (arguments.folder is not None):
         parser.error("`against` wants the folder of another build, and nothing else does")
-    if arguments.events is None:
-        arguments.events = {
-            "soak": 10_000_000,
-            "profile": 10_000,
-            "against": 300_000,
-        }.get(arguments.what, 100_000)
+    if arguments.quick and arguments.publish:
+        parser.error("a quick report is not for publishing")
+    usual = {"rounds": ROUNDS, "events": EVENTS.get(arguments.what, 300_000), "warm_up": WARM_UP}
+    for name, value in (QUICK if arguments.quick else usual).items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
     return arguments
 
 
 def measured(arguments):
     if arguments.what == "soak":
         return {"soak": soak.measured(arguments.events)}
-    found = {"parts": parts.measured(arguments.rounds)} if arguments.what == "all" else {}
-    found["whole"] = whole(arguments)
-    if arguments.latency:
-        found["latency"] = loads(arguments)
-    if arguments.growth:
+    found = on_real_parts(arguments)
+    if arguments.what == "all":
+        found["parts"] = parts.measured(arguments.rounds)
+    if arguments.growth is not None:
         found["growth"] = growth(arguments)
     return found
 
@@ -153,23 +167,21 @@ def main():
         return
     if arguments.what == "against":
         found = against.measured(arguments.folder, arguments.events, arguments.rounds)
-        print(*markdown.whole(found), sep="\n")
+        print(*markdown.figures(found), sep="\n")
         return
     report = {
-        "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "rounds": 1 if arguments.what == "soak" else arguments.rounds,
-        "machine": machine(),
+        "command": " ".join(["scripts/bench", *(word for word in sys.argv[1:] if word != "all")]),
+        "commit": machine.commit(),
+        "taken_at": machine.now(),
+        "machine": machine.described(),
     }
     report |= measured(arguments)
     report["machine"]["load_at_end"] = os.getloadavg()[0]
-    name = "soak" if arguments.what == "soak" else "report"
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n")
-    text = markdown.of(report)
-    (FOLDER / f"{name}.md").write_text(text)
+    name = "whole" if arguments.what == "all" else arguments.what
+    publish.write(FOLDER, name, report)
     if arguments.publish:
-        PAGE.write_text(markdown.published(PAGE.read_text(), name, text))
-    print(text)
+        publish.publish(name, report)
+    print(markdown.of(report))
 
 
 if __name__ == "__main__":

@@ -25,16 +25,15 @@ def built(source, target, *options):
     return target
 
 
-def kafka_floor(mode, kafka, topic, *numbers):
-    """CPU microseconds a record of a bare librdkafka loop."""
+def kafka_floor(mode, kafka, topic, *numbers, prefix=()):
+    """CPU microseconds a record of a bare librdkafka loop; `prefix` starts the command."""
     program = built("Whole/kafka_floor.c", "kafka_floor", "-lrdkafka")
-    words = [program, mode, kafka.bootstrap_servers, topic, *map(str, numbers)]
+    words = [*prefix, program, mode, kafka.bootstrap_servers, topic, *map(str, numbers)]
     return float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
 
-def h2load_floor(simulator, count, payload_bytes):
-    """CPU microseconds a request of h2load, over one connection, to the same simulator."""
-    ready = simulator.ready
+def h2load_floor(ready, count, payload_bytes, prefix=()):
+    """CPU microseconds a request of h2load, over one connection, to the same far side."""
     key = pathlib.Path(ready["key_file"]).read_text()
     claims = {"iss": ready["team_id"], "iat": int(time.time())}
     token = jwt.encode(claims, key, "ES256", headers={"kid": ready["key_id"]})
@@ -47,7 +46,7 @@ def h2load_floor(simulator, count, payload_bytes):
         "apns-push-type": "alert",
         "apns-id": "11111111-2222-3333-4444-555555555555",
     }
-    words = ["h2load", "-n", str(count), "-c1", f"-m{STREAMS}", "-d", str(body)]
+    words = [*prefix, "h2load", "-n", str(count), "-c1", f"-m{STREAMS}", "-d", str(body)]
     words += [word for item in headers.items() for word in ("-H", ": ".join(item))]
     output, seconds = run_and_measure([*words, f"{ready['production']}/3/device/{'be7c' * 16}"])
     assert f"{count} succeeded" in output and f"{count} 2xx" in output, output

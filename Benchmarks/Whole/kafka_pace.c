@@ -1,6 +1,6 @@
 /* Writes events to Kafka and reads their outcomes, for latency and for endurance.
  *
- *   kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES [TIMING_LOG]
+ *   kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES [added]
  *
  * Events are written evenly at that rate; with a rate of 0 as fast as outcomes come back. At most
  * 10,000 are under way: the embedded broker keeps 5 MB of a partition and drops the oldest without
@@ -8,9 +8,8 @@
  * and its id begins with the time in microseconds when it was to be written, so that waiting for
  * room counts. The first fifth of the outcomes warms up. Of the others it prints how many came a
  * second, and the milliseconds from that time to the outcome's own timestamp and to its being read
- * here, each p50, p99 and p99.9. With the simulator's timing log also the milliseconds from the
- * broker's acknowledgement of the event to the outcome's timestamp, less those for which the
- * simulator held the request.
+ * here, each p50, p99 and p99.9. With the word `added` also the milliseconds from the broker's
+ * acknowledgement of the event to the outcome's timestamp.
  *
  * In C, for what generates the load must not be it. Two threads: one writes, one reads.
  */
@@ -28,7 +27,7 @@ enum { WINDOW = 10000, SILENCE_MS = 60000, SAMPLES_MAX = 4000000, TEXT_MAX = 819
 struct task {
     const char *servers, *source, *results;
     long count, per_second, payload_bytes;
-    const char *timing_log;
+    int tells_added;
 };
 
 /* Milliseconds of one event, from when it was to be written; and the outcome's timestamp. */
@@ -165,39 +164,6 @@ static long written_at(const rd_kafka_message_t *message, long count, long *numb
     return at;
 }
 
-/* The milliseconds for which the simulator held each request, by the event's number. */
-static float *held(const struct task *task) {
-    FILE *log = fopen(task->timing_log, "r");
-    if (!log) fail(task->timing_log, "it cannot be opened");
-    float *found = malloc((size_t)task->count * sizeof *found);
-    for (long number = 0; number < task->count; number++) found[number] = -1;
-    char line[256];
-    long begun = microseconds(CLOCK_MONOTONIC);
-    for (long known = 0; known < task->count;) {
-        unsigned long number;
-        long place = ftell(log), microseconds_held;
-        if (fgets(line, sizeof line, log) && strchr(line, '\n')) {
-            if (sscanf(line, "{\"token\":\"be7c%lx\",\"held_us\":%ld}", &number,
-                       &microseconds_held) != 2 || number >= (unsigned long)task->count)
-                fail("timing log", line);
-            /* An event that was sent again has several. */
-            if (found[number] < 0) {
-                found[number] = 0;
-                known++;
-            }
-            found[number] += (float)microseconds_held / 1000;
-            continue;
-        }
-        /* The simulator writes the last ones after their answers. */
-        if (microseconds(CLOCK_MONOTONIC) - begun > SILENCE_MS * 1000L)
-            fail("timing log", "lines are missing");
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        fseek(log, place, SEEK_SET);
-    }
-    fclose(log);
-    return found;
-}
-
 static int ascending(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
@@ -218,11 +184,10 @@ static void tell_all(const struct task *task, const struct sample *samples, long
     tell(figures, count);
     for (long i = 0; i < count; i++) figures[i] = samples[i].read;
     tell(figures, count);
-    if (task->timing_log) {
-        float *held_ms = held(task);
+    if (task->tells_added) {
         for (long i = 0; i < count; i++) {
             long number = samples[i].number;
-            figures[i] = samples[i].stamp - (double)acknowledged[number] / 1000 - held_ms[number];
+            figures[i] = samples[i].stamp - (double)acknowledged[number] / 1000;
         }
         tell(figures, count);
     }
@@ -230,19 +195,19 @@ static void tell_all(const struct task *task, const struct sample *samples, long
 }
 
 int main(int argc, char **argv) {
-    if (argc != 7 && argc != 8) {
+    if (argc != 7 && (argc != 8 || strcmp(argv[7], "added"))) {
         fprintf(stderr, "usage: kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES"
-                        " [TIMING_LOG]\n");
+                        " [added]\n");
         return 64;
     }
     struct task task = {argv[1],       argv[2],       argv[3], atol(argv[4]),
-                        atol(argv[5]), atol(argv[6]), argv[7]};
+                        atol(argv[5]), atol(argv[6]), argc == 8};
     if (task.count < 1 || task.per_second < 0 || task.payload_bytes > TEXT_MAX / 2)
         fail("arguments", "out of range");
     long first = task.count / 5, kept = task.count - first, begun = 0;
     if (kept > SAMPLES_MAX) kept = SAMPLES_MAX;
     struct sample *samples = malloc((size_t)kept * sizeof *samples);
-    if (task.timing_log) acknowledged = calloc((size_t)task.count, sizeof *acknowledged);
+    if (task.tells_added) acknowledged = calloc((size_t)task.count, sizeof *acknowledged);
     rd_kafka_t *consumer = reader(&task);
     pthread_t writer;
     if (pthread_create(&writer, NULL, write_events, &task)) fail("pthread_create", "no thread");

@@ -1,4 +1,6 @@
-"""The report as tables, and its place in docs/performance.md."""
+"""A report as text: all of it for its file, and its medians for the pages."""
+
+from .figures import summary
 
 LABELS = {
     "consume_us": "floor: librdkafka reads a record, µs",
@@ -18,6 +20,7 @@ LABELS = {
     "other_us": "the other, µs an event",
     "this_over_other": "this build, x the other",
 }
+TURN_FIGURES = ("cpu_us_per_event", "events_per_second", "rss_peak_mib")
 GROWTH_FIGURES = (
     "cpu_us_per_event",
     "floor_us",
@@ -25,14 +28,7 @@ GROWTH_FIGURES = (
     "events_per_second",
     "rss_peak_mib",
 )
-GOALS = {
-    "cpu_us_per_event": "at most 8",
-    "ratio_to_floor": "at most 1.5",
-    "events_per_second": "at least 100,000 with one shard",
-    "allocations_per_event": "a handful",
-    "rss_idle_mib": "under 64",
-    "rss_full_mib": "under 200",
-}
+OURS = "heliograph"
 
 
 def table(head, rows):
@@ -44,39 +40,115 @@ def number(value):
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
-def cells(figures, *words):
-    return [number(figures[word]) for word in words]
+def range_of(found):
+    low, median, high = (number(found[word]) for word in ("min", "median", "max"))
+    return median if found["runs"] == 1 else f"{median} ({low}-{high})"
 
 
-def range_of(figures):
-    low, median, high = cells(figures, "min", "median", "max")
-    return median if figures["runs"] == 1 else f"{median} ({low}-{high})"
+def figures(found):
+    words = ("min", "median", "max")
+    rows = [[LABELS[n], *(number(told[word]) for word in words)] for n, told in found.items()]
+    return table(["figure", *words], rows)
 
 
-def goals(report):
-    rows = [
-        [LABELS[name], goal, range_of(report["whole"][name])]
-        for name, goal in GOALS.items()
-        if name in report["whole"]
+def costs(report):
+    """{peer: its figure of each round}."""
+    rounds = report["rounds"]
+    return {
+        name: [turn["turns"][name]["cpu_us_per_event"] for turn in rounds]
+        for name in report["peers"]
+    }
+
+
+def ratios(report, name):
+    """What a peer takes, over what the service takes in the same round."""
+    found = costs(report)
+    return [theirs / ours for theirs, ours in zip(found[name], found[OURS])]
+
+
+def floor_ratios(report):
+    floors = [turn["floors"]["floor_us"] for turn in report["rounds"]]
+    return [ours / floor for ours, floor in zip(costs(report)[OURS], floors)]
+
+
+def turn_summary(report, name, figure):
+    return summary([turn["turns"][name][figure] for turn in report["rounds"]])
+
+
+def floor_summary(report, figure):
+    return summary([turn["floors"][figure] for turn in report["rounds"]])
+
+
+def taken(report):
+    machine = report["machine"]
+    lines = [
+        f"- `{report['command']}` of commit {report['commit']}, at {report['taken_at']}",
+        f"- {machine['cores']} cores of {machine['cpu']}, Linux {machine['kernel']}; load average "
+        f"{machine['load_at_start']:.1f} at the start and {machine['load_at_end']:.1f} at the end",
     ]
+    if "size" in report:
+        size = report["size"]
+        lines.append(
+            f"- {size['measured']:,} events after {size['warm_up']:,}, payloads of "
+            f"{size['payload_bytes']} bytes, topics of {size['partitions']} partitions"
+        )
+        named = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+        lines.append(f"- {named}")
+    return lines
+
+
+def every_round(report):
+    names, rows = list(report["peers"]), []
+    for index, turn in enumerate(report["rounds"]):
+        floors = turn["floors"]
+        row = [str(index + 1), ", ".join(turn["order"])]
+        row += [number(floors[f]) for f in ("consume_us", "produce_us", "h2load_us", "floor_us")]
+        for name in names:
+            row += [number(turn["turns"][name][figure]) for figure in TURN_FIGURES]
+        row += [f"{floor_ratios(report)[index]:.2f}"]
+        row += [f"{ratios(report, name)[index]:.2f}" for name in names if name != OURS]
+        rows.append(row)
+    head = ["round", "order", "floor: read", "floor: write", "floor: send", "floor"]
+    head += [f"{name}: {what}" for name in names for what in ("µs", "events/s", "MiB")]
+    head += [f"{OURS} / floor", *(f"{name} / {OURS}" for name in names if name != OURS)]
+    return table(head, rows)
+
+
+def peers(report):
+    """Medians, and what each does not do."""
+    rows = []
+    for name, peer in report["peers"].items():
+        found = [range_of(turn_summary(report, name, figure)) for figure in TURN_FIGURES]
+        ratio = "1" if name == OURS else range_of(summary(ratios(report, name)))
+        rows.append([peer["title"], *found, ratio])
+    lines = table(["program", *(LABELS[f] for f in TURN_FIGURES), f"x {OURS}"], rows)
+    for name, peer in report["peers"].items():
+        if peer["omits"]:
+            lines += ["", f"*{name}* does not: {'; '.join(peer['omits'])}."]
+    lines += [f"\n*{name}* was not run; missing: {why}." for name, why in report["not_run"].items()]
+    return lines
+
+
+def whole(report):
+    """Medians of the service and of the floors, with their spread."""
+    floors = ("consume_us", "produce_us", "h2load_us", "floor_us")
+    rows = [[LABELS[name], range_of(floor_summary(report, name))] for name in floors]
+    rows += [[LABELS[f], range_of(turn_summary(report, OURS, f))] for f in TURN_FIGURES]
+    rows.insert(5, [LABELS["ratio_to_floor"], range_of(summary(floor_ratios(report)))])
+    switches = "context_switches_per_event"
+    rows.append([LABELS[switches], range_of(turn_summary(report, OURS, switches))])
+    rows += [[LABELS[name], number(value)] for name, value in report.get("counts", {}).items()]
+    rows += [[LABELS[name], range_of(found)] for name, found in report.get("memory", {}).items()]
     half = report.get("latency", {}).get("50%")
     if half:
-        rows.append(["added latency at half load, p99, ms", "under 5", range_of(half["added p99"])])
-    return table(["figure", "goal", "measured"], rows)
+        rows.append(["added latency at half load, p99, ms", range_of(half["added p99"])])
+    return table(["figure", "median (least-greatest)"], rows)
 
 
 def parts(found):
-    rows = [
-        [name, *cells(figures, "min", "median", "max", "ratio")] for name, figures in found.items()
-    ]
+    words = ("min", "median", "max", "ratio")
+    rows = [[name, *(number(told[word]) for word in words)] for name, told in found.items()]
     return table(["part", "min ns", "median ns", "max ns", "x bare parse"], rows)
-
-
-def whole(found):
-    rows = [
-        [LABELS[name], *cells(figures, "min", "median", "max")] for name, figures in found.items()
-    ]
-    return table(["figure", "min", "median", "max"], rows)
 
 
 def latency(found):
@@ -89,59 +161,48 @@ def latency(found):
 def growth(name, found):
     rows = [
         [number(int(value)) if int(value) >= 1000 else str(value)]
-        + [range_of(figures[figure]) for figure in GROWTH_FIGURES]
-        for value, figures in found.items()
+        + [range_of(told[figure]) for figure in GROWTH_FIGURES]
+        for value, told in found.items()
     ]
     return table([name.replace("_", " "), *(LABELS[figure] for figure in GROWTH_FIGURES)], rows)
-
-
-def taken(report):
-    machine = report["machine"]
-    return (
-        f"Taken at {report['taken_at']}, {report['rounds']} rounds, on {machine['cores']} cores "
-        f"of {machine['cpu']}; load average {machine['load_at_start']:.1f} at the start and "
-        f"{machine['load_at_end']:.1f} at the end."
-    )
-
-
-def of(report):
-    sections = [[taken(report)]]
-    if "whole" in report:
-        sections.append(["### Goals", "", *goals(report)])
-        sections.append(["### The whole service", "", *whole(report["whole"])])
-        if "system_calls_per_event" not in report["whole"]:
-            sections.append(["System calls are not counted: the kernel does not let perf do it."])
-    if "parts" in report:
-        sections.append(["### Parts", "", *parts(report["parts"])])
-    if "latency" in report:
-        sections.append(["### Latency, ms", "", *latency(report["latency"])])
-    if "growth" in report:
-        sections.append(["### Growth"])
-        sections += [growth(name, found) for name, found in report["growth"].items()]
-    if "soak" in report:
-        sections.append(soak(report["soak"]))
-    return "\n\n".join("\n".join(section) for section in sections) + "\n"
 
 
 def soak(found):
     told = found["told"]
     rows = [[number(events), f"{mib:.1f}"] for events, mib in found["samples"]]
-    return [
+    return [soak_sentence(told), "", *table(["events", "RSS MiB"], rows)]
+
+
+def soak_sentence(told):
+    return (
         f"{told['events']:,} events in {told['seconds']:.0f} s, {told['events_per_second']:,.0f} "
         f"a second, at {told['cpu_us_per_event']:.1f} µs. RSS was {told['rss_at_a_tenth_mib']:.1f} "
         f"MiB after a tenth of them and {told['rss_at_the_end_mib']:.1f} MiB at the end, "
         f"{told['rss_highest_mib']:.1f} MiB at its highest; in the second half of the "
         "time it rose by "
-        f"{told['kib_per_million_events_in_the_second_half']:.0f} KiB a million events.",
-        "",
-        *table(["events", "RSS MiB"], rows),
-    ]
+        f"{told['kib_per_million_events_in_the_second_half']:.0f} KiB a million events."
+    )
 
 
-def published(page, name, text):
-    """The page with the text between the marks of that name."""
-    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
-    before, _, rest = page.partition(begin)
-    _, found, after = rest.partition(end)
-    assert found, f"the page has no marks of the {name}"
-    return f"{before}{begin}{text}{end}{after}"
+def sections(report):
+    yield taken(report)
+    if "rounds" in report:
+        body = whole(report) if len(report["peers"]) == 1 else peers(report)
+        yield ["## Medians", "", *body]
+        yield ["## Every round", "", *every_round(report)]
+    if "counts" in report and "system_calls_per_event" not in report["counts"]:
+        yield ["System calls are not counted: the kernel does not let perf do it."]
+    if "latency" in report:
+        yield ["## Latency, ms", "", *latency(report["latency"])]
+    if "parts" in report:
+        yield ["## Parts", "", *parts(report["parts"])]
+    if "growth" in report:
+        yield ["## Growth, on the embedded broker"]
+        yield from (growth(name, found) for name, found in report["growth"].items())
+    if "soak" in report:
+        yield soak(report["soak"])
+
+
+def of(report):
+    """Everything."""
+    return "\n\n".join("\n".join(lines) for lines in sections(report)) + "\n"

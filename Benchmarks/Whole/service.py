@@ -1,9 +1,10 @@
-"""The service under load, Kafka to Kafka, with broker and simulator beside it."""
+"""The service between the embedded broker and our simulator: for growth, endurance, profiles, and
+for two builds side by side. Nothing here can be compared with what is measured on real parts.
+"""
 
 import contextlib
 import dataclasses
 import pathlib
-import shutil
 import tempfile
 import time
 import uuid
@@ -22,8 +23,6 @@ SCENARIO = {"settings": {"unproven_streams": 1000}, "strictness": {"bind_connect
 TOPICS = Topics("bench", "bench.results", "bench.token-status", "bench.dead-letters")
 # The embedded broker keeps so much of a partition and drops the oldest.
 PARTITION_BYTES = 4_500_000
-# Of a timing log, at most.
-TIMING_LINE_BYTES = 128
 
 
 @dataclasses.dataclass
@@ -155,41 +154,6 @@ def drained(case, service, share):
     }
 
 
-def count_calls(case):
-    """Allocations and system calls of an event, each in a run of its own: counting costs time."""
-    found = {"allocations_per_event": count_allocations(case)}
-    if gauges.SystemCalls.can_be_counted():
-        found["system_calls_per_event"] = count_system_calls(case)
-    return found
-
-
-def count_allocations(case):
-    with world(case) as (kafka, simulator, folder):
-        workload.fill(kafka, TOPICS.source, case.count, case.payload_bytes)
-        counts = folder / "allocations"
-        counts.write_bytes(bytes(8))
-        library = built("Whole/allocations.c", "allocations.so", "-shared", "-fPIC")
-        environment = {"LD_PRELOAD": str(library), "ALLOCATION_COUNTS": str(counts)}
-        with running(case, kafka, simulator, folder, environment) as service:
-            first = sample_from(case.count // 5, service, counts)
-            last = sample_from(case.count * 9 // 10, service, counts)
-            spent = last.usage - first.usage
-            return spent.allocations / (last.terminal - first.terminal)
-
-
-def count_system_calls(case):
-    with world(case) as (kafka, simulator, folder):
-        workload.fill(kafka, TOPICS.source, case.count, case.payload_bytes)
-        with running(case, kafka, simulator, folder) as service:
-            # The service waits for its group meanwhile.
-            assert service.port
-            calls = gauges.SystemCalls(service.child.pid)
-            first = sample_from(case.count // 5, service)
-            calls.begin()
-            last = sample_from(case.count * 9 // 10, service)
-            return calls.end() / (last.terminal - first.terminal)
-
-
 def steady(**values):
     """A case for a stream of events in place of a backlog, made to suit the embedded broker.
 
@@ -200,58 +164,7 @@ def steady(**values):
     return Case(partitions=4, outcome_partitions=4, fetch_wait_ms=1, **values)
 
 
-def memory_folder(byte_count):
-    """A folder without a disk, which would hold its writer up; None if it has no such room."""
-    try:
-        return "/dev/shm" if shutil.disk_usage("/dev/shm").free > byte_count else None
-    except OSError:
-        return None
-
-
-def at_a_rate(case, per_second, seconds):
-    """Events a second, and milliseconds from when an event was to be written to its outcome.
-
-    `added` is from the broker's acknowledgement of it, and without the time for which the simulator
-    held the request. `per_second` 0: as fast as outcomes come back.
-
-    `case` should be a `steady` one.
-    """
-    count = max(int(per_second * seconds), 1) if per_second else case.events
-    with contextlib.ExitStack() as stack:
-        # An event that is sent again has another line.
-        room = memory_folder(2 * count * TIMING_LINE_BYTES)
-        log_folder = stack.enter_context(tempfile.TemporaryDirectory(dir=room))
-        timing_log = pathlib.Path(log_folder) / "timing.ndjson"
-        options = ["--timing-log", timing_log]
-        kafka, simulator, folder = stack.enter_context(world(case, options))
-        service = stack.enter_context(running(case, kafka, simulator, folder))
-        service.wait_until_ready()
-        command = pace_command(kafka, count, int(per_second), case.payload_bytes)
-        output, _ = gauges.run_and_measure([*command, timing_log])
-        shares = (50, 99, 99.9)
-        names = [f"{to} p{share}" for to in ("made", "read", "added") for share in shares]
-        return dict(zip(["events/s", *names], map(float, output.split())))
-
-
-def pace_command(kafka, count, per_second, payload_bytes):
+def pace_command(kafka, topics, count, per_second, payload_bytes):
     program = built("Whole/kafka_pace.c", "kafka_pace", "-lrdkafka", "-lpthread")
-    words = [program, kafka.bootstrap_servers, TOPICS.source, TOPICS.results]
+    words = [program, kafka.bootstrap_servers, topics.source, topics.results]
     return [*map(str, words), str(count), str(per_second), str(payload_bytes)]
-
-
-def memory(in_flight):
-    """RSS of an idle service, and with so many events in hand whose answers do not come."""
-    case = Case(events=in_flight + 20_000, in_flight=in_flight, latency_ms=60_000)
-    case.partitions = 64
-    with world(case) as (kafka, simulator, folder):
-        with running(case, kafka, simulator, folder) as service:
-            service.wait_until_ready()
-            idle = gauges.resident_bytes(service.child.pid)
-            workload.fill(kafka, TOPICS.source, case.count, case.payload_bytes)
-            end = time.monotonic() + 60
-            # The gate closes a few events before the limit.
-            while (held := metric(service, "inflight_events")) < in_flight * 0.99:
-                assert time.monotonic() < end, f"{held} of {in_flight} in flight after 60 s"
-                time.sleep(0.1)
-            full = gauges.resident_bytes(service.child.pid)
-            return {"rss_idle_mib": idle / 2**20, "rss_full_mib": full / 2**20}

@@ -4,7 +4,7 @@ import subprocess
 import time
 
 from . import gauges
-from .service import metric, pace_command, running, steady, world
+from .service import TOPICS, metric, pace_command, running, steady, world
 
 ROWS = 24
 
@@ -17,7 +17,7 @@ def measured(events, payload_bytes=200):
             service.wait_until_ready()
             samples, begun = [], time.monotonic()
             cpu_at_start = gauges.cpu_seconds(service.child.pid)
-            words = pace_command(kafka, events, 0, payload_bytes)
+            words = pace_command(kafka, TOPICS, events, 0, payload_bytes)
             with subprocess.Popen(words, stdout=subprocess.PIPE) as pace:
                 while pace.poll() is None:
                     time.sleep(1)

@@ -1,0 +1,102 @@
+"""Puts a report where readers find it: Benchmarks/reports, docs/performance.md and the README."""
+
+import json
+import re
+import textwrap
+
+from harness.processes import ROOT
+
+from . import markdown
+from .figures import summary
+
+REPORTS = ROOT / "Benchmarks" / "reports"
+PAGE = ROOT / "docs" / "performance.md"
+README = ROOT / "README.md"
+# What the README compares with.
+COMPARED = "pushy"
+
+
+def write(folder, name, report):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    (folder / f"{name}.md").write_text(f"# Report: {name}\n\n{markdown.of(report)}")
+
+
+def publish(name, report):
+    write(REPORTS, name, report)
+    PAGE.write_text(marked(PAGE.read_text(), name, on_page(name, report)))
+    text = README.read_text()
+    for head, words in bullets(name, report).items():
+        text = bullet(text, head, words)
+    README.write_text(text)
+
+
+def on_page(name, report):
+    source = f"From [{name}.md](../Benchmarks/reports/{name}.md), which has every round:\n\n"
+    if name == "soak":
+        return markdown.soak_sentence(report["soak"]["told"]) + "\n"
+    body = markdown.peers(report) if name == "peers" else markdown.whole(report)
+    lines = [*markdown.taken(report), "", *body]
+    if "latency" in report:
+        lines += ["", "Latency, ms:", "", *markdown.latency(report["latency"])]
+    if "parts" in report:
+        lines += ["", *markdown.parts(report["parts"])]
+    return source + "\n".join(wrapped(line) for line in lines) + "\n"
+
+
+def wrapped(line):
+    """As the pages are; tables stay as they are."""
+    if line.startswith("|"):
+        return line
+    indent = "  " if line.startswith("- ") else ""
+    return textwrap.fill(line, 120, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def marked(page, name, text):
+    """The page with the text between the marks of that name."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    before, _, rest = page.partition(begin)
+    _, found, after = rest.partition(end)
+    assert found, f"the page has no marks of {name}"
+    return f"{before}{begin}{text}{end}{after}"
+
+
+def bullets(name, report):
+    """What the README says, by the bold word that its line begins with."""
+    if name == "peers" and COMPARED in report["peers"]:
+        ours = markdown.turn_summary(report, markdown.OURS, "cpu_us_per_event")
+        theirs = markdown.turn_summary(report, COMPARED, "cpu_us_per_event")
+        ratio = summary(markdown.ratios(report, COMPARED))
+        return {
+            "Cost": f"{spread(ours)} µs of CPU an event, from Apache Kafka to APNs and back. A plain "
+            f"service on kafka-clients, Jackson and Pushy takes {spread(theirs)} µs, "
+            f"{spread(ratio)} times as much, and does less."
+        }
+    if name != "whole":
+        return {}
+    found = {}
+    rate = markdown.turn_summary(report, markdown.OURS, "events_per_second")
+    floor = summary(markdown.floor_ratios(report))
+    found["Speed"] = (
+        f"one shard (thread) sends {spread(rate)} events/s on one core, at {spread(floor)} times "
+        "the CPU time that the bare libraries take for the same work."
+    )
+    if "latency" in report:
+        added = report["latency"]["50%"]["added p99"]
+        found["Latency"] = f"it adds {spread(added)} ms at p99 at half load."
+    if "memory" in report:
+        idle, full = (report["memory"][n]["median"] for n in ("rss_idle_mib", "rss_full_mib"))
+        found["Memory"] = f"{idle:.0f} MiB idle, {full:.0f} MiB with 100,000 events in flight."
+    return found
+
+
+def spread(found):
+    return markdown.range_of(found).replace("-", "–")
+
+
+def bullet(page, head, words):
+    """The page with a new text for the list item that begins with the bold word."""
+    old = re.compile(rf"^- \*\*{head}:\*\* .*\n(?:  .*\n)*", re.MULTILINE)
+    assert len(old.findall(page)) == 1, f"the page has no item {head}"
+    text = textwrap.fill(f"- **{head}:** {words}", 120, subsequent_indent="  ")
+    return old.sub(lambda _: text + "\n", page)

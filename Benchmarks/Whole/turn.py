@@ -1,0 +1,181 @@
+"""One client's turn: it works a backlog off, and what that cost it, and whether all came out right.
+
+A peer is a module of Benchmarks/Peers with
+
+    TITLE      what it is, in a line
+    OMITS      what it does not do that the service does, a list of phrases
+    SHARE      of the events that it is given; less than 1 for what is slow
+    versions() {name: version} of what it is made of
+    missing()  what this machine lacks to run it, or None
+    command(job)   the words that start it; it may write its files to job.folder
+
+The client reads `job.topics.source`, sends each event to `job.apns["production"]`, and writes one
+JSON object with `event_id` and `outcome` to `job.topics.results`. SIGTERM ends it.
+"""
+
+import dataclasses
+import json
+import pathlib
+import time
+import uuid
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+from harness.processes import Child
+from harness.service import Topics
+
+from . import gauges
+
+# Of the measured events; so many more keep the client busy until the last sample.
+TAIL = 0.05
+SILENCE_SECONDS = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    bootstrap_servers: str
+    topics: Topics
+    group: str
+    apns: dict
+    folder: pathlib.Path
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How many events warm the client up, and how many are measured after them."""
+
+    warm_up: int
+    measured: int
+    payload_bytes: int = 200
+
+    @property
+    def total(self):
+        return self.warm_up + self.measured + int(self.measured * TAIL)
+
+    def share(self, share):
+        return dataclasses.replace(
+            self, warm_up=int(self.warm_up * share), measured=int(self.measured * share)
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    outcomes: int
+    at: float
+    cpu_seconds: float
+    usage: gauges.Usage
+
+    @classmethod
+    def between(cls, outcomes, first, last):
+        """Kafka was asked between two looks at the client: the truth lies between them."""
+        (at, cpu, usage), (later, more, _) = first, last
+        return cls(outcomes, (at + later) / 2, (cpu + more) / 2, usage)
+
+
+class Watch:
+    """Counts a client's outcomes in Kafka, and what the client has used meanwhile."""
+
+    def __init__(self, kafka, topic, child, allocations=None):
+        self._admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+        self._partitions = [TopicPartition(topic, p) for p in kafka.partitions(topic)]
+        self._child, self._allocations = child, allocations
+
+    def outcomes(self):
+        wanted = {partition: OffsetSpec.latest() for partition in self._partitions}
+        ends = self._admin.list_offsets(wanted, request_timeout=SILENCE_SECONDS)
+        return sum(end.result().offset for end in ends.values())
+
+    def _look(self):
+        pid = self._child.pid
+        assert self._child.is_running, f"the client ended: {self._child.told()}"
+        usage = gauges.usage(pid, self._allocations)
+        return time.monotonic(), gauges.cpu_seconds(pid), usage
+
+    def sample(self):
+        first = self._look()
+        return Sample.between(self.outcomes(), first, self._look())
+
+    def sample_from(self, count):
+        """The first sample in which so many outcomes are in Kafka."""
+        most, moved = -1, time.monotonic()
+        while (found := self.sample()).outcomes < count:
+            if found.outcomes > most:
+                most, moved = found.outcomes, found.at
+            told = self._child.told
+            assert found.at - moved < SILENCE_SECONDS, f"{most} of {count}, then none: {told()}"
+            time.sleep(0.02)
+        return found
+
+
+def take(stage, peer, size, environment=None, allocations=None, counts_calls=False):
+    """Runs the client over a backlog; what an event cost it."""
+    size = size.share(peer.SHARE)
+    source = stage.source(size.total, size.payload_bytes)
+    found = {}
+    with stage.new_topics() as topics:
+        topics = dataclasses.replace(topics, source=source)
+        job = new_job(stage, topics)
+        before = stage.sink.requests()
+        words = stage.cores.client_command(peer.command(job))
+        with Child(words, environment, folder=job.folder) as child:
+            watch = Watch(stage.kafka, topics.results, child, allocations)
+            calls = gauges.SystemCalls(child.pid) if counts_calls else None
+            first = watch.sample_from(size.warm_up)
+            if calls:
+                calls.begin()
+            last = watch.sample_from(size.warm_up + size.measured)
+            if calls:
+                found["system_calls"] = calls.end()
+            found["rss_peak_mib"] = gauges.resident_bytes(child.pid, "VmHWM") / 2**20
+            watch.sample_from(size.total)
+            sent = stage.sink.requests() - before
+            child.terminate(60)
+        verify(stage.kafka, topics.results, size.total, sent)
+    return {**cost(first, last), **found}
+
+
+def new_job(stage, topics):
+    group = f"bench-{uuid.uuid4().hex[:8]}"
+    folder = stage.folder / group
+    folder.mkdir()
+    return Job(stage.kafka.bootstrap_servers, topics, group, stage.sink.ready, folder)
+
+
+def cost(first, last):
+    events = last.outcomes - first.outcomes
+    assert events > 0, "too few events to measure"
+    spent = last.usage - first.usage
+    found = {
+        "cpu_us_per_event": (last.cpu_seconds - first.cpu_seconds) / events * 1e6,
+        "events_per_second": events / (last.at - first.at),
+        "context_switches_per_event": spent.context_switches / events,
+        "events_measured": events,
+    }
+    if spent.allocations is not None:
+        found["allocations_per_event"] = spent.allocations / events
+    return found
+
+
+def verify(kafka, topic, total, sent):
+    """Every event has been sent once and has one outcome, which is that APNs accepted it."""
+    seen = bytearray(total)
+    with kafka.consumer() as consumer:
+        consumer.assign([TopicPartition(topic, p, 0) for p in kafka.partitions(topic)])
+        for message in _messages(consumer, total):
+            outcome = json.loads(message.value())
+            number = int(outcome["event_id"][-19:])
+            assert outcome["outcome"] == "accepted", f"a wrong round: {outcome}"
+            assert not seen[number], f"a wrong round: two outcomes of event {number}"
+            seen[number] = 1
+    assert sent == total, f"a wrong round: {total} events became {sent} requests"
+
+
+def _messages(consumer, count):
+    while count > 0:
+        batch = consumer.consume(min(count, 10_000), SILENCE_SECONDS)
+        assert batch, f"a wrong round: {count} outcomes are missing"
+        for message in batch:
+            if message.error():
+                raise KafkaException(message.error())
+            yield message
+        count -= len(batch)

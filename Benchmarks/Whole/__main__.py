@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import json
 import os
+import pathlib
 import sys
 
 from . import against, machine, markdown, parts, peers, profile, publish, service, soak, stage
@@ -136,6 +137,7 @@ def parsed():
         help=f"also by these, on the embedded broker: {', '.join(GROWTH)}; without names by all",
     )
     parser.add_argument("--quick", action="store_true", help="one short round, to see that it runs")
+    parser.add_argument("--out", type=pathlib.Path, default=FOLDER, help="folder of the report")
     parser.add_argument("--publish", action="store_true", help="the report becomes the published")
     arguments = parser.parse_args()
     if (arguments.what == "against") != (arguments.folder is not None):
@@ -178,7 +180,7 @@ def main():
     report |= measured(arguments)
     report["machine"]["load_at_end"] = os.getloadavg()[0]
     name = "whole" if arguments.what == "all" else arguments.what
-    publish.write(FOLDER, name, report)
+    publish.write(arguments.out, name, report)
     if arguments.publish:
         publish.publish(name, report)
     print(markdown.of(report))

@@ -14,6 +14,10 @@ LABELS = {
     "system_calls_per_event": "system calls an event",
     "allocations_per_event": "allocations an event",
     "rss_peak_mib": "RSS at its highest, MiB",
+    "bytes_from_kafka_per_event": "bytes an event from Kafka",
+    "bytes_to_kafka_per_event": "bytes an event to Kafka",
+    "bytes_to_apns_per_event": "bytes an event to APNs",
+    "bytes_from_apns_per_event": "bytes an event from APNs",
     "rss_idle_mib": "RSS idle, MiB",
     "rss_full_mib": "RSS, 100,000 in flight, MiB",
     "this_us": "this build, µs an event",
@@ -21,6 +25,7 @@ LABELS = {
     "this_over_other": "this build, x the other",
 }
 TURN_FIGURES = ("cpu_us_per_event", "events_per_second", "rss_peak_mib")
+NETWORK = tuple(name for name in LABELS if name.startswith("bytes_"))
 GROWTH_FIGURES = (
     "cpu_us_per_event",
     "floor_us",
@@ -135,8 +140,11 @@ def whole(report):
     rows = [[LABELS[name], range_of(floor_summary(report, name))] for name in floors]
     rows += [[LABELS[f], range_of(turn_summary(report, OURS, f))] for f in TURN_FIGURES]
     rows.insert(5, [LABELS["ratio_to_floor"], range_of(summary(floor_ratios(report)))])
-    switches = "context_switches_per_event"
-    rows.append([LABELS[switches], range_of(turn_summary(report, OURS, switches))])
+    rows += [
+        [LABELS[figure], range_of(turn_summary(report, OURS, figure))]
+        for figure in ("context_switches_per_event", *NETWORK)
+        if figure in report["rounds"][0]["turns"][OURS]
+    ]
     rows += [[LABELS[name], number(value)] for name, value in report.get("counts", {}).items()]
     rows += [[LABELS[name], range_of(found)] for name, found in report.get("memory", {}).items()]
     half = report.get("latency", {}).get("50%")

@@ -8,9 +8,11 @@ from harness.processes import ROOT
 
 from . import markdown
 from .figures import summary
+from .whole import IN_FLIGHT
 
 REPORTS = ROOT / "Benchmarks" / "reports"
 PAGE = ROOT / "docs" / "performance.md"
+SIZING = ROOT / "docs" / "how-to" / "size-a-deployment.md"
 README = ROOT / "README.md"
 # What the README compares with.
 COMPARED = "pushy"
@@ -25,6 +27,8 @@ def write(folder, name, report):
 def publish(name, report):
     write(REPORTS, name, report)
     PAGE.write_text(marked(PAGE.read_text(), name, on_page(name, report)))
+    if name == "whole":
+        SIZING.write_text(marked(SIZING.read_text(), "sizing", sizing(report)))
     text = README.read_text()
     for head, words in bullets(name, report).items():
         text = bullet(text, head, words)
@@ -42,6 +46,37 @@ def on_page(name, report):
     if "parts" in report:
         lines += ["", *markdown.parts(report["parts"])]
     return source + "\n".join(wrapped(line) for line in lines) + "\n"
+
+
+def sizing(report):
+    """What the page on sizing plans with, next to what was measured."""
+
+    def turn(figure):
+        return markdown.turn_summary(report, markdown.OURS, figure)
+
+    size = report["size"]["payload_bytes"]
+    cost, rate = turn("cpu_us_per_event"), turn("events_per_second")
+    rows = [
+        ["CPU of an event", "33 µs", f"{markdown.range_of(cost)} µs"],
+        ["events/s of a core", "30,000", markdown.range_of(rate)],
+    ]
+    network = {
+        "to_apns": ("network to APNs, bytes an event", f"{size} + 340"),
+        "from_kafka": ("network from Kafka, bytes an event", f"{size} + 250"),
+        "from_apns": ("network from APNs, bytes an event", "40"),
+        "to_kafka": ("network to Kafka, lz4, bytes an event", "90, alike as they are"),
+    }
+    for way, (label, plan) in network.items():
+        figure = f"bytes_{way}_per_event"
+        if figure in report["rounds"][0]["turns"][markdown.OURS]:
+            rows.append([label, plan, markdown.range_of(turn(figure))])
+    if "memory" in report:
+        idle, full = (report["memory"][n]["median"] for n in ("rss_idle_mib", "rss_full_mib"))
+        each = (full - idle) * 2**20 / IN_FLIGHT
+        rows.append(["memory of an idle process", "40 MiB", f"{idle:.0f} MiB"])
+        rows.append(["memory of an event in flight", f"1,200 + {size} bytes", f"{each:,.0f} bytes"])
+    head = ["term", f"the model, payload of {size} bytes", "measured"]
+    return "\n".join(markdown.table(head, rows)) + "\n"
 
 
 def wrapped(line):

@@ -119,6 +119,8 @@ def take(stage, peer, size, environment=None, allocations=None, counts_calls=Fal
         words = stage.cores.client_command(peer.command(job))
         with Child(words, environment, folder=job.folder) as child:
             watch = Watch(stage.kafka, topics.results, child, allocations)
+            # When all its threads are there.
+            watch.sample_from(size.warm_up // 2)
             calls = gauges.SystemCalls(child.pid) if counts_calls else None
             first = watch.sample_from(size.warm_up)
             if calls:
@@ -128,6 +130,7 @@ def take(stage, peer, size, environment=None, allocations=None, counts_calls=Fal
                 found["system_calls"] = calls.end()
             found["rss_peak_mib"] = gauges.resident_bytes(child.pid, "VmHWM") / 2**20
             watch.sample_from(size.total)
+            found |= network(child.pid, stage.sink.port, size.total)
             sent = stage.sink.requests() - before
             child.terminate(60)
         verify(stage.kafka, topics.results, size.total, sent)
@@ -153,6 +156,17 @@ def cost(first, last):
     }
     if spent.allocations is not None:
         found["allocations_per_event"] = spent.allocations / events
+    return found
+
+
+def network(pid, apns_port, events):
+    """Bytes that an event took on the connections to Kafka and to APNs, both ways."""
+    found = {}
+    for port, (received, sent) in gauges.bytes_by_port(pid).items():
+        far = "apns" if port == apns_port else "kafka"
+        for name, count in (("from", received), ("to", sent)):
+            name = f"bytes_{name}_{far}_per_event"
+            found[name] = found.get(name, 0) + count / events
     return found
 
 

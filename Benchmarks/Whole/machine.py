@@ -29,7 +29,10 @@ def commit():
         return done.stdout.strip() if done.returncode == 0 else ""
 
     found = git("rev-parse", "--short=12", "HEAD") or "unknown"
-    return found + "+" if git("status", "--porcelain", "--untracked-files=no") else found
+    # What an earlier report has changed is not measured.
+    rest = ("--", ".", ":!docs", ":!README.md", ":!Benchmarks/reports")
+    changed = git("status", "--porcelain", "--untracked-files=no", *rest)
+    return found + "+" if changed else found
 
 
 def libraries(sink):

@@ -80,6 +80,11 @@ class Watch:
         self._partitions = [TopicPartition(topic, p) for p in kafka.partitions(topic)]
         self._child, self._allocations = child, allocations
 
+    def start(self):
+        """The first sample, before there is any outcome."""
+        at, cpu, usage = self._look()
+        return Sample(0, at, cpu, usage)
+
     def outcomes(self):
         wanted = {partition: OffsetSpec.latest() for partition in self._partitions}
         ends = self._admin.list_offsets(wanted, request_timeout=SILENCE_SECONDS)
@@ -119,10 +124,13 @@ def take(stage, peer, size, environment=None, allocations=None, counts_calls=Fal
         words = stage.cores.client_command(peer.command(job))
         with Child(words, environment, folder=job.folder) as child:
             watch = Watch(stage.kafka, topics.results, child, allocations)
-            # When all its threads are there.
-            watch.sample_from(size.warm_up // 2)
-            calls = gauges.SystemCalls(child.pid) if counts_calls else None
-            first = watch.sample_from(size.warm_up)
+            first, calls = watch.start(), None
+            if counts_calls:
+                # When all its threads are there.
+                watch.sample_from(size.warm_up // 2)
+                calls = gauges.SystemCalls(child.pid)
+            if size.warm_up:
+                first = watch.sample_from(size.warm_up)
             if calls:
                 calls.begin()
             last = watch.sample_from(size.warm_up + size.measured)

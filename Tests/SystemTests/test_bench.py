@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 
 import pytest
 from harness.apache_kafka import kafka_home
@@ -83,8 +84,8 @@ def outcome(number, what="accepted"):
         ([outcome(0), outcome(1)], 3, "2 events became 3 requests"),
     ],
 )
-def test_a_round_with_a_wrong_outcome_fails(apache, tmp_path, outcomes, sent, why):
-    topic = apache.kafka.create(f"bench-check-{tmp_path.name}", 1)
+def test_a_round_with_a_wrong_outcome_fails(apache, outcomes, sent, why):
+    topic = apache.kafka.create(f"bench-check-{uuid.uuid4().hex[:8]}", 1)
     apache.kafka.produce(topic, outcomes)
     with pytest.raises(AssertionError, match=why):
         turn.verify(apache.kafka, topic, 2, sent)

@@ -4,6 +4,7 @@ The jars come from the folder that HELIOGRAPH_BENCH_PEERS names, and from Apache
 Maven fetches those of pom.xml.
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -25,7 +26,7 @@ OMITS = [
     "remember after a crash which events beyond the committed offset have ended",
 ]
 SHARE = 1.0
-# Of netty-tcnative there is none in the folder: TLS is the JDK's, unless pom.xml's jars are used.
+# Its version is reported, if it is there: without netty-tcnative, TLS is the JDK's.
 SHELF = re.compile(r"(pushy|kafka-clients|jackson-databind|netty-common|netty-tcnative)-(\d.*)\.jar")
 
 
@@ -51,7 +52,9 @@ def versions():
     return {**found, "Java": java.stdout.splitlines()[0]}
 
 
+@functools.cache
 def build():
+    """Once a run; returns the class path."""
     out = FOLDER / "peers" / "classes"
     out.mkdir(parents=True, exist_ok=True)
     if not os.environ.get("HELIOGRAPH_BENCH_PEERS"):

@@ -32,8 +32,8 @@ def test_topics_that_nothing_creates_are_listed():
     listed = notes(chart.LEAST, {"config": {"sources": [{"topic": "in"}]}})
     for topic in ("in", "in.retry.1m", "notifications.token-status   (compacted)"):
         assert f"\n  {topic}\n" in listed
-    assert "must exist" not in notes(STRIMZI, {})
-    assert "must exist" not in notes(chart.LEAST, {"config": {"kafka": {"create_topics": True}}})
+    assert "Create these topics" not in notes(STRIMZI, {})
+    assert "Create these topics" not in notes(chart.LEAST, {"config": {"kafka": {"create_topics": True}}})
 
 
 @pytest.mark.parametrize(

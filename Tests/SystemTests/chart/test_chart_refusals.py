@@ -91,7 +91,7 @@ REFUSED = [
     ),
     (
         {"files": {"admin.bearer_token_file": {"configMap": "a", "key": "a"}}},
-        "files.admin.bearer_token_file: it is secret",
+        "files.admin.bearer_token_file: this file is confidential",
     ),
     ({"terminationGracePeriodSeconds": 20}, "terminationGracePeriodSeconds: 20 s is too short"),
     (
@@ -106,7 +106,7 @@ REFUSED = [
     (hpa(minReplicas=7), "autoscaling.hpa.minReplicas: is more than maxReplicas"),
     (
         keda(limitToPartitionsWithLag=True, allowIdleConsumers=True),
-        "autoscaling.keda.limitToPartitionsWithLag: not together with",
+        "autoscaling.keda.limitToPartitionsWithLag: cannot be combined with",
     ),
     (
         keda(ensureEvenDistributionOfPartitions=True),
@@ -172,11 +172,11 @@ REFUSED = [
     ),
     (
         {"config": {"kafka": {"properties": {"sasl.password": "a"}}}},
-        "config.kafka.properties.sasl.password: it is secret",
+        "config.kafka.properties.sasl.password: it is confidential",
     ),
     (
         {"config": {"kafka": {"properties": {"sasl.oauthbearer.client.secret": "a"}}}},
-        "config.kafka.properties.sasl.oauthbearer.client.secret: it is secret",
+        "config.kafka.properties.sasl.oauthbearer.client.secret: it is confidential",
     ),
     ({"strimzi": {"topics": {"enabled": True}}}, "strimzi.cluster: name the Kafka resource"),
     (

@@ -1,12 +1,12 @@
-{{- /* heliograph.yaml: `config` of the values, completed by the chart. */ -}}
+{{- /* heliograph.yaml: the value `config` and what the chart adds to it. */ -}}
 
 {{- define "heliograph.configuration" -}}
 {{- include "heliograph.validate" . }}
 {{- $config := deepCopy .Values.config }}
 {{- $_ := set $config.kafka "properties" (include "heliograph.kafkaProperties" . | fromYaml) }}
 {{- /*
-Off is "", which every Helm keeps, or null, which Helm drops; without the key Heliograph would use its
-own default.
+A topic is off with "", which every Helm version keeps, or null, which Helm drops. If the key were missing,
+Heliograph would use its own default.
 */ -}}
 {{- range $key := list "token_status_topic" "dead_letter_topic" }}
   {{- if not (get $config.results $key) }}{{ $_ := set $config.results $key nil }}{{ end }}
@@ -45,7 +45,7 @@ own default.
 {{- toYaml $credentials }}
 {{- end }}
 
-{{- /* Name of the ConfigMap with own schemas; empty: none. */ -}}
+{{- /* Name of the ConfigMap with the user's schemas; empty: none. */ -}}
 {{- define "heliograph.ownSchemas" -}}
 {{- if .Values.ownSchemas.existingConfigMap }}{{ .Values.ownSchemas.existingConfigMap }}
 {{- else if .Values.ownSchemas.inline }}{{ include "heliograph.fullname" . }}-schemas

@@ -2,7 +2,7 @@
 
 {{- /*
 YAML of: sasl {mechanism, username, password, passwordSecret, usernameSecret}, tls {ca, client}.
-Empty where there is none. Strimzi keeps a user's password and certificate in a Secret of the user's
+Missing parts are empty. Strimzi keeps a user's password and certificate in a Secret with the user's
 name, and the cluster's roots in <cluster>-cluster-ca-cert.
 */ -}}
 {{- define "heliograph.kafkaAccess" -}}
@@ -41,7 +41,7 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- toYaml $access }}
 {{- end }}
 
-{{- /* Whether pods log in, or use TLS, with properties that the chart does not manage. */ -}}
+{{- /* Whether librdkafka properties that the chart does not manage configure SASL or TLS. */ -}}
 {{- define "heliograph.hasOwnLogin" -}}
 {{- $properties := .Values.config.kafka.properties | default dict }}
 {{- $names := keys $properties (.Values.kafka.secretProperties | default dict) }}

@@ -6,7 +6,7 @@
 
 {{- /*
 At most 46 characters: a Deployment's pods add 17, and a pod's host name, which is part of its transactional
-IDs, is cut at 63.
+IDs, is truncated to 63.
 */ -}}
 {{- define "heliograph.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride }}
@@ -19,12 +19,12 @@ app.kubernetes.io/name: {{ include "heliograph.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- /* Of the pod of `helm test`. */ -}}
+{{- /* Name of the pod of `helm test`, which the service's selectors do not match. */ -}}
 {{- define "heliograph.testName" -}}
 {{ include "heliograph.name" . | trunc 58 }}-test
 {{- end }}
 
-{{- /* Selectors of the service's pods do not match them. */ -}}
+{{- /* Labels that select the canary's pod; the service's selectors do not match them. */ -}}
 {{- define "heliograph.canarySelectorLabels" -}}
 app.kubernetes.io/name: {{ include "heliograph.canaryName" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -44,7 +44,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "heliograph.commonLabels" . }}
 {{- end }}
 
-{{- /* Labels for pods that the selectors must not match, too. */ -}}
+{{- /* Labels of all objects, including pods that the service's selectors must not match. */ -}}
 {{- define "heliograph.commonLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/component: sender

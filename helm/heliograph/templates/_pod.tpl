@@ -1,6 +1,6 @@
 {{- /* The pod of the Deployment, the StatefulSet and the test. */ -}}
 
-{{- /* YAML list of variables: pod name for static membership, librdkafka properties from Secrets. */ -}}
+{{- /* YAML list of environment variables: pod name for static membership, librdkafka properties from Secrets. */ -}}
 {{- define "heliograph.environment" -}}
 {{- $variables := list }}
 {{- if .Values.staticMembership.enabled }}
@@ -131,8 +131,8 @@ imagePullSecrets:
 {{- end }}
 
 {{- /*
-Changes when a restart is needed: with the configuration or inline Kafka credentials. Keys, certificates and
-schemas are read again while running. Depends on the text only, so that a new chart version restarts nothing.
+Checksum of what needs a restart: the configuration and inline Kafka credentials. The pods reload keys,
+certificates and schemas without one. It depends on the text only, so a new chart version restarts nothing.
 */ -}}
 {{- define "heliograph.checksum" -}}
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}

@@ -54,7 +54,7 @@
     {{- fail (printf "config.%s: leave it out, because files sets it" $key) }}
   {{- end }}
   {{- if and (has $key (list "admin.bearer_token_file" "admin.private_key_file")) $file.configMap }}
-    {{- fail (printf "files.%s: it is secret; use a secret instead of a configMap" $key) }}
+    {{- fail (printf "files.%s: this file is confidential; use a secret instead of a configMap" $key) }}
   {{- end }}
   {{- if eq (empty $file.secret) (empty $file.configMap) }}
     {{- fail (printf "files.%s: name either a secret or a configMap" $key) }}
@@ -89,7 +89,7 @@
 {{- $kafka := .Values.kafka }}
 {{- $strimzi := .Values.strimzi }}
 {{- if and (or $strimzi.topics.enabled $strimzi.user.enabled) (not $strimzi.cluster) }}
-  {{- fail "strimzi.cluster: name the Kafka resource that topics and user belong to" }}
+  {{- fail "strimzi.cluster: name the Kafka resource that the topics and the user belong to" }}
 {{- end }}
 {{- if and $strimzi.topics.enabled .Values.config.kafka.create_topics }}
   {{- fail "config.kafka.create_topics: leave it false, because strimzi.topics creates the topics" }}
@@ -135,7 +135,7 @@
 {{- range $property := list "sasl.password" "sasl.oauthbearer.client.secret"
     "ssl.key.password" "ssl.key.pem" "ssl.keystore.password" }}
   {{- if hasKey $properties $property }}
-    {{- fail (printf "config.kafka.properties.%s: it is secret, and a ConfigMap is not; use kafka.sasl, kafka.tls or kafka.secretProperties" $property) }}
+    {{- fail (printf "config.kafka.properties.%s: it is confidential, and a ConfigMap is not; use kafka.sasl, kafka.tls or kafka.secretProperties" $property) }}
   {{- end }}
 {{- end }}
 {{- end }}
@@ -158,7 +158,7 @@
   {{- fail "resources.requests.cpu: autoscaling.hpa scales on a percentage of it" }}
 {{- end }}
 {{- if and $keda.limitToPartitionsWithLag (or $keda.ensureEvenDistributionOfPartitions $keda.allowIdleConsumers) }}
-  {{- fail "autoscaling.keda.limitToPartitionsWithLag: not together with ensureEvenDistributionOfPartitions or allowIdleConsumers" }}
+  {{- fail "autoscaling.keda.limitToPartitionsWithLag: cannot be combined with ensureEvenDistributionOfPartitions or allowIdleConsumers" }}
 {{- end }}
 {{- $shards := dig "shards" 0 .Values.config | default 0 | int }}
 {{- if and $keda.enabled $keda.ensureEvenDistributionOfPartitions (ne 1 $shards) }}

@@ -1,8 +1,8 @@
-{{- /* Values that were removed. */ -}}
+{{- /* Values that the user removed. */ -}}
 
 {{- /*
-Restores sections that `key: null` has removed as empty ones, so that no template fails on them: without
-values a part is off. Each template begins with it.
+Replaces each section that `key: null` has removed with an empty one, so that no template fails on it. An
+empty section turns its part off. Each template includes this first.
 */ -}}
 {{- define "heliograph.prepare" -}}
 {{- $_ := mustMerge .Values (include "heliograph.sections" . | fromYaml) }}
@@ -53,7 +53,7 @@ that is set to null; "" removes it with every Helm.
 
 {{- /*
 YAML of a value that may contain {{ templates }}, such as the release's name. Takes a list: root, value.
-Not for annotations of pods: Vault's injector has templates of its own in them.
+Do not use it for annotations of pods: there, Vault's injector has its own templates.
 */ -}}
 {{- define "heliograph.tpl" -}}
 {{- $value := index . 1 }}

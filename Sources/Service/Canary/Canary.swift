@@ -68,7 +68,7 @@ package struct Canary: Sendable {
         case .failed(let result, let cause):
             metrics.failed(result)
             log.everyLine.warning(
-                "an event of the canary did not come through",
+                "the canary event failed",
                 [.reason: result.rawValue, .error: cause]
             )
         }

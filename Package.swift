@@ -31,7 +31,7 @@ func module(
     )
 }
 
-/// To optimise a test costs more time than it gains: the modules under test are optimised.
+/// To optimize a test costs more time than it gains: the modules under test are optimized.
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(
         name: name,

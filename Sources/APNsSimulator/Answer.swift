@@ -91,7 +91,7 @@ package struct ChannelAnswer: Hashable, Sendable {
 }
 
 /// An answer, and when to send it.
-package struct Judgement: Hashable, Sendable {
+package struct Judgment: Hashable, Sendable {
     package var answer: Answer
     /// In addition to the simulator's own latency.
     package var delay: Duration

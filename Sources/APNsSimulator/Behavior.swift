@@ -33,7 +33,7 @@ package struct Behavior: Hashable, Sendable {
         delay: Duration = .zero,
         environment: APNsEnvironment? = nil
     ) {
-        precondition(then != nil || !steps.isEmpty, "a behaviour does something")
+        precondition(then != nil || !steps.isEmpty, "a behavior does something")
         self.steps = steps
         self.then = then
         self.delay = delay

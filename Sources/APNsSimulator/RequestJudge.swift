@@ -76,18 +76,18 @@ package struct RequestJudge {
         body: [UInt8],
         connection: inout ConnectionFacts,
         now: Timestamp
-    ) -> Judgement {
+    ) -> Judgment {
         let wasProven = connection.isProven
         let bytes = block.bytes
-        var judgement: Judgement
+        var judgment: Judgment
         if let route = ChannelRoute(head, bytes, isForChannels: connection.isForChannels) {
             let answer = judgeChannel(route, head, bytes, body, &connection, now)
-            judgement = Judgement(.channel(answer), delay: scenario.latency)
+            judgment = Judgment(.channel(answer), delay: scenario.latency)
         } else {
-            judgement = judgeNotification(head, bytes, body, &connection, now)
+            judgment = judgeNotification(head, bytes, body, &connection, now)
         }
-        judgement.provesConnection = connection.isProven && !wasProven
-        return judgement
+        judgment.provesConnection = connection.isProven && !wasProven
+        return judgment
     }
 
     private mutating func judgeNotification(
@@ -96,30 +96,30 @@ package struct RequestJudge {
         _ body: [UInt8],
         _ connection: inout ConnectionFacts,
         _ now: Timestamp
-    ) -> Judgement {
-        var judgement = Judgement(.accepted)
+    ) -> Judgment {
+        var judgment = Judgment(.accepted)
         var behavior = Behavior.alive
         for check in strictness.checkOrder {
             if check == .deviceToken {
                 guard let path = head[.path], let token = deviceToken(bytes, path) else {
-                    return Judgement(.refused(Refusal(400, .badDeviceToken)))
+                    return Judgment(.refused(Refusal(400, .badDeviceToken)))
                 }
-                judgement = behave(bytes, token, connection.environment, &behavior)
-                if case .refused(let refusal) = judgement.answer,
+                judgment = behave(bytes, token, connection.environment, &behavior)
+                if case .refused(let refusal) = judgment.answer,
                     refusal.reason == .badDeviceToken
                 {
-                    return judgement
+                    return judgment
                 }
             } else if let refusal = refusal(check, head, bytes, body, &connection, now) {
-                judgement.answer = .refused(refusal)
-                return judgement
+                judgment.answer = .refused(refusal)
+                return judgment
             }
         }
-        guard judgement.answer == .accepted else { return judgement }
-        disturb(&judgement, head, bytes, connection, now)
-        guard devices != nil, judgement.answer == .accepted, let path = head[.path],
+        guard judgment.answer == .accepted else { return judgment }
+        disturb(&judgment, head, bytes, connection, now)
+        guard devices != nil, judgment.answer == .accepted, let path = head[.path],
             let token = deviceToken(bytes, path)
-        else { return judgement }
+        else { return judgment }
         let notification = DeviceNotification(head, bytes, body, connection, now)
         devices?.arrive(
             notification,
@@ -127,7 +127,7 @@ package struct RequestJudge {
             isOffline: behavior.isOffline,
             now: now
         )
-        return judgement
+        return judgment
     }
 
     private mutating func refusal(
@@ -153,39 +153,39 @@ package struct RequestJudge {
         }
     }
 
-    // MARK: The token's behaviour
+    // MARK: The token's behavior
 
     private mutating func behave(
         _ bytes: [UInt8],
         _ token: Range<Int>,
         _ environment: APNsEnvironment,
         _ behavior: inout Behavior
-    ) -> Judgement {
+    ) -> Judgment {
         if scenario.isUniform {
             behavior = scenario.fallback
-            return judgement(behavior, count: 0, environment)
+            return judgment(behavior, count: 0, environment)
         }
         let key = Self.lowercased(bytes[token])
         behavior = scenario.behavior(of: key)
-        guard !behavior.steps.isEmpty else { return judgement(behavior, count: 0, environment) }
+        guard !behavior.steps.isEmpty else { return judgment(behavior, count: 0, environment) }
         let count = requestCounts[key] ?? 0
         if count > 0 || requestCounts.count < Self.maxRequestCounts {
             requestCounts[key] = count + 1
         }
-        return judgement(behavior, count: count, environment)
+        return judgment(behavior, count: count, environment)
     }
 
-    private func judgement(
+    private func judgment(
         _ behavior: Behavior,
         count: Int,
         _ environment: APNsEnvironment
-    ) -> Judgement {
+    ) -> Judgment {
         let delay = scenario.latency + behavior.delay
         if let home = behavior.environment, home != environment {
-            return Judgement(.refused(Refusal(400, .badDeviceToken)), delay: delay)
+            return Judgment(.refused(Refusal(400, .badDeviceToken)), delay: delay)
         }
         let step = behavior.step(after: count)
-        return Judgement(answer(to: step, behavior.retryAfterSeconds), delay: delay)
+        return Judgment(answer(to: step, behavior.retryAfterSeconds), delay: delay)
     }
 
     private func answer(to step: Behavior.Step, _ retryAfterSeconds: Int?) -> Answer {
@@ -211,7 +211,7 @@ package struct RequestJudge {
     // MARK: What befalls a request that is right
 
     private mutating func disturb(
-        _ judgement: inout Judgement,
+        _ judgment: inout Judgment,
         _ head: RequestHead,
         _ bytes: [UInt8],
         _ connection: ConnectionFacts,
@@ -221,7 +221,7 @@ package struct RequestJudge {
             let token = deviceToken(bytes, path),
             !buckets.take(Self.lowercased(bytes[token]), rate, now: now)
         {
-            judgement.answer = .refused(Refusal(429, .tooManyRequests))
+            judgment.answer = .refused(Refusal(429, .tooManyRequests))
             return
         }
         guard !scenario.faults.isEmpty else { return }
@@ -231,8 +231,8 @@ package struct RequestJudge {
                 continue
             }
             guard Double.random(in: 0..<1, using: &random) < fault.share else { continue }
-            judgement.answer = answer(to: fault.step, fault.retryAfterSeconds)
-            judgement.delay += fault.delay
+            judgment.answer = answer(to: fault.step, fault.retryAfterSeconds)
+            judgment.delay += fault.delay
             return
         }
     }

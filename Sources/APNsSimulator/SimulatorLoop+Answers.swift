@@ -76,34 +76,34 @@ extension SimulatorLoop {
         }
         guard connection.mayJudge(streamID) else { return }
         let head = RequestHead(headers)
-        let judgement = judge.judge(
+        let judgment = judge.judge(
             head,
             of: headers,
             body: body,
             connection: &connection.facts,
             now: now
         )
-        count(judgement.answer, head, headers)
+        count(judgment.answer, head, headers)
         log?.append(
             head,
             headers.bytes,
             body,
-            judgement.answer,
+            judgment.answer,
             connection.facts.environment,
             now: now
         )
-        throttle(connection, judgement.answer)
+        throttle(connection, judgment.answer)
         adjustStreamLimit(connection, now)
-        let effect = effect(of: judgement.answer, head, headers, connection, now)
+        let effect = effect(of: judgment.answer, head, headers, connection, now)
         let timing =
             timingLog == nil
             ? nil : RequestTiming(token: head.token(in: headers.bytes), readAt: readAt)
-        if case .connection(.goAway(let goAway)) = judgement.answer, goAway.reach == .graceful {
+        if case .connection(.goAway(let goAway)) = judgment.answer, goAway.reach == .graceful {
             connection.carryOut(effect, streamID)
             let response = respond(200, head, headers, connection, now)
-            answer(streamID, response, connection, judgement, timing)
+            answer(streamID, response, connection, judgment, timing)
         } else {
-            answer(streamID, effect, connection, judgement, timing)
+            answer(streamID, effect, connection, judgment, timing)
         }
     }
 
@@ -111,16 +111,16 @@ extension SimulatorLoop {
         _ streamID: Int32,
         _ effect: Effect,
         _ connection: SimulatedConnection,
-        _ judgement: Judgement,
+        _ judgment: Judgment,
         _ timing: RequestTiming?
     ) {
-        guard judgement.delay > .zero else {
+        guard judgment.delay > .zero else {
             return connection.carryOut(effect, streamID, timing)
         }
         delayedCount += 1
         delayed.insert(
             DelayedAnswer(
-                due: SystemClock.now + judgement.delay,
+                due: SystemClock.now + judgment.delay,
                 number: delayedCount,
                 connection: connection.id,
                 streamID: streamID,

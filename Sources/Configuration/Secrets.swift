@@ -21,7 +21,7 @@ package enum Secrets {
     ///
     /// The password may contain any characters.
     ///
-    /// Call it before truncating the value: without its `@`, the password could not be recognised.
+    /// Call it before truncating the value: without its `@`, the password could not be recognized.
     package static func withoutPassword(inValue text: String) -> String {
         let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
         guard let at = text.lastIndex(of: "@"), start < at,

@@ -8,7 +8,7 @@ public struct ResponseTimes: Hashable, Sendable {
     /// Slow means at least twice the best, and at least this much more; smaller differences do not
     /// matter.
     public static let slack = Duration.milliseconds(50)
-    /// The number of answers needed for a judgement.
+    /// The number of answers needed for a judgment.
     public static let minSampleCount = 16
     /// The best of the last one to two windows counts; older values say little about now.
     public static let window = Duration.seconds(600)

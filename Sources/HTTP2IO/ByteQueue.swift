@@ -1,6 +1,6 @@
 /// A byte buffer for output: appended at the end, consumed from the front.
 ///
-/// Not an array, because an array cannot pass uninitialised memory to a C function.
+/// Not an array, because an array cannot pass uninitialized memory to a C function.
 @safe public struct ByteQueue: ~Copyable {
     private var storage: UnsafeMutableRawBufferPointer
     private var start = 0

@@ -543,7 +543,7 @@ public struct OutgoingBody {
     ) {
         let count = min(room.count, end - position)
         unsafe bytes.withUnsafeBytes { bytes in
-            // SAFETY: the range was checked in the initialiser; `count` fits into the buffer.
+            // SAFETY: the range was checked in the initializer; `count` fits into the buffer.
             unsafe room.copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
             )

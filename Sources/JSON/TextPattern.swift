@@ -168,7 +168,7 @@ public enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible
 ///
 /// Tokens, identifiers and UUIDs are described this way, and looping over their bytes takes a
 /// fraction of RE2's start-up cost. `^[0-9a-f]{8}-[A-Z]+$` is an example; expressions that are not
-/// recognised are left to RE2.
+/// recognized are left to RE2.
 private struct BytePattern: Sendable {
     /// Every step except the last matches a fixed number of bytes, so there is no backtracking.
     private var steps: [Step] = []
@@ -189,7 +189,7 @@ private struct BytePattern: Sendable {
         var most = 1
     }
 
-    /// Recognises an expression of ECMA-262.
+    /// Recognizes an expression of ECMA-262.
     ///
     /// - Returns: nil if it is not a plain sequence of classes, or not an expression.
     init?(_ text: String) {

@@ -7,7 +7,7 @@ final class SchemaProgram: Sendable {
     let nodes: [Node]
     /// The keywords in their original form.
     let instructions: [Instruction]
-    /// The same, optimised for execution.
+    /// The same, optimized for execution.
     let steps: [Instruction]
     /// Lists of nodes, names and literals, to which instructions refer by range.
     let operands: [Int32]

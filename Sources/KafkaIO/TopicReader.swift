@@ -3,7 +3,7 @@ public import Vocabulary
 
 /// Reads a topic outside any consumer group.
 ///
-/// Belongs to one thread. Only the initialiser blocks.
+/// Belongs to one thread. Only the initializer blocks.
 public final class TopicReader {
     public enum Start: Hashable, Sendable {
         case beginning

@@ -3,7 +3,7 @@ public import Vocabulary
 
 /// Reads a topic once, from its beginning to its end at the start of the scan.
 ///
-/// For commands: the initialiser blocks, and must not run on a loop's thread. Records written
+/// For commands: the initializer blocks, and must not run on a loop's thread. Records written
 /// during the scan are not included, so a scan ends even if its caller writes to the same topic.
 public final class TopicScan {
     private let client: ClientHandle

@@ -56,7 +56,7 @@ extension CloseCause {
 extension APNsAnswer {
     /// Reads an answer; the status decides, and the body only explains.
     ///
-    /// A function, because an initialiser in another module would copy the value.
+    /// A function, because an initializer in another module would copy the value.
     package static func read(_ response: HTTP2Response, now: Timestamp) -> APNsAnswer {
         let apnsUniqueID = response.text(of: "apns-unique-id")
         guard response.status != 200 else {

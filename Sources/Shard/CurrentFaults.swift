@@ -2,7 +2,7 @@ package import Delivery
 package import KafkaIO
 package import Vocabulary
 
-/// Current faults, for readiness; the log summarises repeated ones.
+/// Current faults, for readiness; the log summarizes repeated ones.
 package struct CurrentFaults: Sendable {
     private static let kafkaTroubleLifetime = Duration.seconds(60)
 

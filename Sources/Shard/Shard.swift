@@ -76,7 +76,7 @@ package struct Shard: ~Copyable {
         log: Log
     ) throws {
         let requests = APNsRequests(credentials)
-        // Everything that throws comes first: a noncopyable value must not be half initialised.
+        // Everything that throws comes first: a noncopyable value must not be half initialized.
         let clients = try ShardClients(
             on: loop,
             shard: index,

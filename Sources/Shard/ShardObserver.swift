@@ -389,7 +389,7 @@ package struct ShardObserver {
     /// Logs how an event ended.
     ///
     /// Events that did not reach APNs, or that APNs refused, are logged at `info`, where
-    /// repetitions are summarised; every outcome at `debug`. A dead token is not a fault, and
+    /// repetitions are summarized; every outcome at `debug`. A dead token is not a fault, and
     /// neither is a duplicate.
     private mutating func tell(
         _ ending: Ending,
@@ -442,7 +442,7 @@ package struct ShardObserver {
 
     package func connecting() { metrics.connects.add() }
 
-    /// APNs answered a request; `attempt`: the engine's judgement, nil if it expected no answer.
+    /// APNs answered a request; `attempt`: the engine's judgment, nil if it expected no answer.
     package mutating func answered(
         _ response: HTTP2Response,
         _ answer: APNsAnswer,

@@ -16,7 +16,7 @@ public struct Event: Hashable, Sendable {
         case channel(ChannelID)
     }
 
-    // Ordered to minimise padding: tens of thousands are in memory at a time.
+    // Ordered to minimize padding: tens of thousands are in memory at a time.
     public var id: EventID
     public var target: Target
     public var destination: Destination
@@ -41,7 +41,7 @@ public struct Event: Hashable, Sendable {
     public var metadata: Range<Int>?
 }
 
-// In an extension, which keeps the memberwise initialiser: an event assembled field by field costs
+// In an extension, which keeps the memberwise initializer: an event assembled field by field costs
 // one more copy.
 extension Event {
     public init(

@@ -44,7 +44,7 @@ public struct OutcomeSubject: Hashable, Sendable {
     public var occurredAt: Timestamp?
 }
 
-// In an extension for the same reason as the initialisers of `Outcome`.
+// In an extension for the same reason as the initializers of `Outcome`.
 extension OutcomeSubject {
     /// The subject of an event of which at most the ID is known.
     public init(ofEvent id: EventID?) {
@@ -99,7 +99,7 @@ public struct Outcome: Hashable, Sendable {
     public var completedAt: Timestamp
 }
 
-// In an extension, which keeps the memberwise initialiser: an outcome assembled field by field
+// In an extension, which keeps the memberwise initializer: an outcome assembled field by field
 // costs one more copy.
 extension Outcome {
     /// Makes the outcome of an event, which it borrows: passing a subject costs one more copy.

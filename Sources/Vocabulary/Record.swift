@@ -29,7 +29,7 @@ public struct Record: Hashable, Sendable {
     public var traceContext: [RecordHeader]
 }
 
-// Outside of the type, so that it keeps its memberwise initialiser: a record that is put together
+// Outside of the type, so that it keeps its memberwise initializer: a record that is put together
 // field by field is copied once more.
 extension Record {
     public init(

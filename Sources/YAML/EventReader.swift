@@ -37,7 +37,7 @@ import CYAML
     mutating func next() throws(YAMLError) -> Event? {
         while true {
             var event = unsafe yaml_event_t()
-            // SAFETY: yaml_parser_parse first initialises the whole event, so it can be deleted
+            // SAFETY: yaml_parser_parse first initializes the whole event, so it can be deleted
             // even if the call fails.
             defer { unsafe yaml_event_delete(&event) }
             guard unsafe yaml_parser_parse(parser, &event) == 1 else {

@@ -9,7 +9,7 @@ package enum YAMLKind: String, Hashable, Sendable, CaseIterable {
 
 /// The core schema, which defines the types of plain scalars (YAML 1.2.2, 10.3.2).
 ///
-/// It recognises less than YAML 1.1: `no`, `yes`, `on` and `off` are strings, and so are `1_000`,
+/// It recognizes less than YAML 1.1: `no`, `yes`, `on` and `off` are strings, and so are `1_000`,
 /// `0b1` and `1:30`.
 package enum YAMLCoreSchema {
     /// The kind of a plain scalar.

@@ -15,7 +15,7 @@ enum Console {
         case again = 75
     }
 
-    /// A part of a line with its colour.
+    /// A part of a line with its color.
     struct Piece {
         var text: String
         /// Parameters of "select graphic rendition" (ECMA-48, section 8.3.117); nil: the default.

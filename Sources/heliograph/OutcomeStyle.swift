@@ -3,13 +3,13 @@ import Service
 import Tools
 import Vocabulary
 
-/// When lines are coloured.
+/// When lines are colored.
 enum ColorChoice: String, CaseIterable {
     case auto
     case always
     case never
 
-    /// Whether to use colours; `auto`: on a terminal, unless TERM is `dumb` or NO_COLOR is set.
+    /// Whether to use colors; `auto`: on a terminal, unless TERM is `dumb` or NO_COLOR is set.
     ///
     /// See https://no-color.org.
     var isOn: Bool {
@@ -47,7 +47,7 @@ struct OutcomeStyle {
 
     /// Green for an accepted notification, yellow if no action is needed, red if it is needed.
     ///
-    /// See ECMA-48, section 8.3.117. The text says the same without colours.
+    /// See ECMA-48, section 8.3.117. The text says the same without colors.
     private static func color(of kind: OutcomeKind) -> String {
         switch kind {
         case .accepted: "32"

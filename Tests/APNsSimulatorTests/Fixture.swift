@@ -75,7 +75,7 @@ extension RequestJudge {
         bodyByteCount: Int = 2,
         connection: inout ConnectionFacts,
         now: Timestamp = Fixture.now
-    ) -> Judgement {
+    ) -> Judgment {
         let block = Fixture.block(fields)
         return judge(
             RequestHead(block),

@@ -106,7 +106,7 @@ import Vocabulary
         let fields = Fixture.headers(try fixture.authorization())
         var sandbox = ConnectionFacts(environment: .sandbox)
         var production = ConnectionFacts(environment: .production)
-        func at(_ milliseconds: Int64, _ connection: inout ConnectionFacts) -> Judgement {
+        func at(_ milliseconds: Int64, _ connection: inout ConnectionFacts) -> Judgment {
             judge.judge(
                 fields,
                 connection: &connection,

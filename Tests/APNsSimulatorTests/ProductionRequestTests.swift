@@ -26,14 +26,14 @@ import Vocabulary
             topic: APNsTopicRule.topic(of: event.destination, pushType: type),
             providerToken: Array(try fixture.authorization().utf8.dropFirst("bearer ".utf8.count))
         )
-        let judgement = judge.judge(
+        let judgment = judge.judge(
             RequestHead(block),
             of: block,
             body: [UInt8](repeating: 0x20, count: PayloadLimit.byteCount(for: type)),
             connection: &connection,
             now: Fixture.now
         )
-        #expect(judgement == Judgement(.accepted, provesConnection: true))
+        #expect(judgment == Judgment(.accepted, provesConnection: true))
     }
 
     @Test(arguments: UInt64(1)...4)

@@ -12,7 +12,7 @@ import Vocabulary
         token: String = Fixture.token,
         environment: APNsEnvironment = .production,
         count: Int = 1
-    ) throws -> [Judgement] {
+    ) throws -> [Judgment] {
         var judge = try RequestJudge(
             keys: [fixture.registered()],
             scenario: ScenarioFile.parse(Array(scenario.utf8))
@@ -129,9 +129,9 @@ import Vocabulary
         ("01", .refused(Refusal(400, .badDeviceToken)), 5),
     ])
     func `the most specific rule wins`(token: String, answer: Answer, delay: Int) throws {
-        let judgement = try answers(Self.rules, token: token)[0]
-        #expect(judgement.answer == answer)
-        #expect(judgement.delay == .milliseconds(delay))
+        let judgment = try answers(Self.rules, token: token)[0]
+        #expect(judgment.answer == answer)
+        #expect(judgment.delay == .milliseconds(delay))
     }
 
     @Test(arguments: [

@@ -122,7 +122,7 @@ import Vocabulary
 
     @Test func `a new producer delivers the records that a broken one could not`() throws {
         let kafka = try EmbeddedKafka()
-        let topic = KafkaTopic("desynchronised")
+        let topic = KafkaTopic("desynchronized")
         try kafka.createTopic(topic, partitions: 1)
         // A lost connection, then an error for the repeated request: 2.0.2 drops the batch.
         kafka.failNext(.produce, with: [.transport, .networkException])

@@ -6,7 +6,7 @@ import Vocabulary
 /// Which tokens are dead, which notifications were sent, and whether APNs' answers are credible.
 struct Hygiene: Sendable {
     /// What to do with an event that could be sent.
-    enum Judgement {
+    enum Judgment {
         case send
         /// Its token has been dead since that time.
         case suppress(since: Timestamp)
@@ -53,7 +53,7 @@ struct Hygiene: Sendable {
         _ names: DeliveryNames,
         deadSince: Timestamp?,
         hasLine: Bool
-    ) -> Judgement {
+    ) -> Judgment {
         // With others in line, wait: an earlier event may show that the token is valid.
         if let deadSince, !arrival.facts.isRegistered(after: deadSince), !hasLine {
             return .suppress(since: deadSince)

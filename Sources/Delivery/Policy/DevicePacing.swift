@@ -16,14 +16,14 @@ public struct DevicePacing: Sendable {
         var isThrottled: Bool { throttledUntil != .min }
     }
 
-    private struct Neighbours: Sendable {
+    private struct Neighbors: Sendable {
         var previous = DeliveryID.nobody
         var next = DeliveryID.nobody
     }
 
     private var lines: KeyedTable<Line>
     /// By delivery slot.
-    private var neighbours: [Neighbours] = []
+    private var neighbors: [Neighbors] = []
     private var throttledCount = 0
 
     /// - Parameter maxEvents: The maximum number of deliveries in flight.
@@ -41,15 +41,15 @@ public struct DevicePacing: Sendable {
     ///
     /// - Returns: whether it is the first in line, and may be sent.
     public mutating func joined(_ id: DeliveryID, _ device: KeyedHash) -> Bool {
-        while neighbours.count <= id.index { neighbours.append(Neighbours()) }
+        while neighbors.count <= id.index { neighbors.append(Neighbors()) }
         guard let line = lines.find(device) else {
-            neighbours[id.index] = Neighbours()
+            neighbors[id.index] = Neighbors()
             lines.insert(device, Line(first: id, last: id))
             return true
         }
         let last = lines[line].last
-        neighbours[last.index].next = id
-        neighbours[id.index] = Neighbours(previous: last)
+        neighbors[last.index].next = id
+        neighbors[id.index] = Neighbors(previous: last)
         lines[line].last = id
         return false
     }
@@ -63,10 +63,10 @@ public struct DevicePacing: Sendable {
         _ device: KeyedHash
     ) -> (next: DeliveryID, notBefore: Instant?)? {
         guard let line = lines.find(device) else { return nil }
-        let (previous, next) = (neighbours[id.index].previous, neighbours[id.index].next)
-        neighbours[id.index] = Neighbours()
-        if !previous.isNobody { neighbours[previous.index].next = next }
-        if !next.isNobody { neighbours[next.index].previous = previous }
+        let (previous, next) = (neighbors[id.index].previous, neighbors[id.index].next)
+        neighbors[id.index] = Neighbors()
+        if !previous.isNobody { neighbors[previous.index].next = next }
+        if !next.isNobody { neighbors[next.index].previous = previous }
         if next.isNobody, !previous.isNobody { lines[line].last = previous }
         // A delivery behind another one was not the first.
         guard previous.isNobody else { return nil }
@@ -120,7 +120,7 @@ public struct DevicePacing: Sendable {
         var member = last
         while !member.isNobody {
             line.append(member)
-            member = neighbours[member.index].previous
+            member = neighbors[member.index].previous
         }
         return line
     }

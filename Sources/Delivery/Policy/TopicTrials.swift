@@ -7,7 +7,7 @@ import Vocabulary
 /// connection to APNs"). Most refusals are correct, so trials are rare: only for topics not known
 /// to work, only on older connections, and for the same topic with growing delays.
 struct TopicTrials: Sendable {
-    enum Judgement {
+    enum Judgment {
         case believed
         /// The refusal came on a connection that the topic's trial already replaces.
         case outdated
@@ -37,7 +37,7 @@ struct TopicTrials: Sendable {
     }
 
     /// APNs refused the topic on a connection of this age.
-    mutating func refused(_ topic: KeyedHash, age: Duration, now: Instant) -> Judgement {
+    mutating func refused(_ topic: KeyedHash, age: Duration, now: Instant) -> Judgment {
         guard !working.contains(topic) else { return .believed }
         var trial = Trial(began: now)
         if let last = trials[topic] {

@@ -30,7 +30,7 @@ public enum TransactionEnd: Hashable, Sendable {
     case fenced
     /// It is unknown whether the last transaction was committed; a restart finds out.
     case inDoubt
-    /// The producer could not be initialised for transactions.
+    /// The producer could not be initialized for transactions.
     case refused
 }
 
@@ -43,7 +43,7 @@ public enum TransactionEnd: Hashable, Sendable {
 /// `committed`; an abort puts all deliveries back, ahead of the waiting ones.
 public struct OutcomeTransactions: Hashable, Sendable {
     public enum Phase: Hashable, Sendable {
-        /// The producer is being initialised. Next: `open`, `ended`.
+        /// The producer is being initialized. Next: `open`, `ended`.
         case opening
         /// Deliveries may enter. Next: `closing`, `aborting`, `opening`, `ended`.
         case open

@@ -54,7 +54,7 @@ for (const table of all("table").filter(isVisible)) {
 }
 if (all("[role=status], [aria-live]").length !== 1) problems.push("not one live region");
 
-// Colours, against what is painted behind.
+// Colors, against what is painted behind.
 const parse = text => {
   const [red, green, blue, alpha = 1] = text.match(/[\d.]+/g).map(Number);
   return { red, green, blue, alpha };

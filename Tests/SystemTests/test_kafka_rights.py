@@ -176,7 +176,7 @@ def test_a_right_that_is_taken_away_is_told_and_missed_no_longer_when_given_back
         for operations in takings(row):
             watched.take(operations)
             if watched.name == OF_TRANSACTIONS:
-                # Nothing can be produced any more; whoever starts the process again tries again.
+                # Nothing can be produced any more; a restarted process tries again.
                 assert watched.service.child.wait_for_exit(60) == 1, watched.told()
                 told = "\n".join(watched.service.child.lines("stderr"))
                 assert f"{watched.code}: " in told and REMEDIES[watched.kind] in told, told

@@ -96,7 +96,7 @@ class World:
         self.members.append(self.bench.start(settings).wait_until_ready(GOES_ON_SECONDS))
 
     def stop_member(self):
-        """The eldest; SIGTERM."""
+        """Stops the oldest process with SIGTERM."""
         self.members.pop(0).drain(DRAIN_SECONDS)
 
     def have_members(self, count):

@@ -211,7 +211,7 @@ class Kafka:
         resent(lambda: admin.incremental_alter_configs([resource])[resource].result(PATIENCE))
 
     def make_again(self, topic, partitions=4):
-        """Deletes the topic with all that is in it, and creates it anew."""
+        """Deletes the topic with its records, and creates it again."""
         self.delete(topic)
         # Until the old one is gone, it exists already.
         patiently(lambda: self.create(topic, partitions))

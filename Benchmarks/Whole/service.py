@@ -123,7 +123,7 @@ def sample_from(count, service, counts=None, seconds=120):
         terminal = metric(service, "events_terminal_total")
         if terminal >= count:
             return Sample(terminal, at, used)
-        assert service.child.is_running, service.child.told()
+        assert service.child.is_running, service.child.output()
         assert time.monotonic() < end, f"{terminal} of {count} after {seconds} s"
         time.sleep(0.1)
 

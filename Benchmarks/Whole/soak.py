@@ -23,7 +23,7 @@ def measured(events, payload_bytes=200):
                     time.sleep(1)
                     ended = metric(service, "events_terminal_total")
                     samples.append((ended, gauges.resident_bytes(service.child.pid) / 2**20))
-                assert pace.returncode == 0, service.child.told()
+                assert pace.returncode == 0, service.child.output()
             seconds = time.monotonic() - begun
             cpu = gauges.cpu_seconds(service.child.pid) - cpu_at_start
     return {

@@ -92,7 +92,7 @@ class Watch:
 
     def _look(self):
         pid = self._child.pid
-        assert self._child.is_running, f"the client ended: {self._child.told()}"
+        assert self._child.is_running, f"the client ended: {self._child.output()}"
         usage = gauges.usage(pid, self._allocations)
         return time.monotonic(), gauges.cpu_seconds(pid), usage
 
@@ -106,7 +106,7 @@ class Watch:
         while (found := self.sample()).outcomes < count:
             if found.outcomes > most:
                 most, moved = found.outcomes, found.at
-            told = self._child.told
+            told = self._child.output
             assert found.at - moved < SILENCE_SECONDS, f"{most} of {count}, then none: {told()}"
             time.sleep(0.02)
         return found

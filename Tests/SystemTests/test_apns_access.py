@@ -91,7 +91,7 @@ def test_a_certificate_cannot_send_live_activities(bench, simulator, certificate
         )
         words = ["push", "--token", "00" * 32, "--bundle-id", APP, "--push-type", push_type]
         done = run_command(tmp_path, settings, *words, "--payload", json.dumps(payload))
-        assert done.code == 1 and "ProviderTokenRequired" in done.said, done.said
+        assert done.code == 1 and "ProviderTokenRequired" in done.output, done.output
     assert not simulator.requests()
 
 
@@ -104,7 +104,7 @@ def test_a_certificate_that_cannot_be_opened_names_its_key(bench, simulator, cer
     assert any(
         "apns.credentials.0.certificate_file" in line and "passphrase" in line
         for line in service.child.lines("stderr")
-    ), service.child.told()
+    ), service.child.output()
 
 
 def test_an_app_can_have_one_key_per_environment(bench, simulators, tmp_path):
@@ -141,7 +141,7 @@ def test_a_certificate_for_another_app_names_the_mismatch(bench, simulator, cert
     assert any(
         "apns.credentials.0.bundle_ids" in line and "com.example.Other" in line
         for line in service.child.lines("stderr")
-    ), service.child.told()
+    ), service.child.output()
 
 
 def test_connections_go_through_the_proxy(bench, simulator, tmp_path):
@@ -164,7 +164,7 @@ def test_a_proxy_that_refuses_is_named(bench, simulator):
         settings["apns"]["proxy"] = f"http://{proxy.url}"
         service = bench.start(settings)
         message = "APNs connection failed"
-        eventually(lambda: service.log_lines(message), 30, service.child.told)
+        eventually(lambda: service.log_lines(message), 30, service.child.output)
         assert "status 407" in service.log_lines(message)[0]["error"]
 
 

@@ -54,4 +54,4 @@ def test_records_that_fit_are_written(apache, benches, simulators, is_known, is_
     # If the limit is known, Kafka refuses only the record that is too large by itself, in smaller
     # and smaller transactions.
     most = EVENTS.bit_length() if is_transactional else 1
-    assert (service.count(REFUSED) <= most) == is_known, service.child.told()
+    assert (service.count(REFUSED) <= most) == is_known, service.child.output()

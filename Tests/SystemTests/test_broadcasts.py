@@ -45,7 +45,7 @@ def channels(bench, simulator, tmp_path):
 
 def created(channels, *arguments):
     done = channels("create", *arguments)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     [channel] = done.out
     return channel
 
@@ -69,7 +69,7 @@ def test_channels_can_be_created_read_listed_and_deleted(channels):
     # The sandbox has its own channels.
     assert channels("list", "--environment", "sandbox").out == []
     deleted = channels("delete", "--channel", first)
-    assert (deleted.code, deleted.out) == (0, []), deleted.said
+    assert (deleted.code, deleted.out) == (0, []), deleted.output
     assert channels("list").out == [second]
 
 
@@ -100,8 +100,8 @@ def test_answers_are_json_on_request(channels):
 )
 def test_a_refusal_gives_the_reason(channels, arguments, app, code, words):
     done = channels(*arguments, app=app)
-    assert (done.code, done.out) == (code, []), done.said
-    assert words in done.said
+    assert (done.code, done.out) == (code, []), done.output
+    assert words in done.output
 
 
 def test_create_is_not_repeated_after_a_lost_answer(bench, simulators, tmp_path):
@@ -109,8 +109,8 @@ def test_create_is_not_repeated_after_a_lost_answer(bench, simulators, tmp_path)
     settings = managed(bench.configuration(slow), slow)
     arguments = ["channels", "create", "--bundle-id", APP, "--timeout", "3"]
     done = run_command(tmp_path, settings, *arguments)
-    assert (done.code, done.out) == (2, []), done.said
-    assert "list the channels before you try again" in done.said
+    assert (done.code, done.out) == (2, []), done.output
+    assert "list the channels before you try again" in done.output
 
 
 @pytest.mark.core
@@ -176,7 +176,7 @@ PAYLOAD = '{"aps":  {"event":"update","timestamp":1790000000,"content-state":{"n
 def test_push_sends_a_broadcast(channels, push, simulator):
     channel = created(channels, "--storage-policy", "newest")
     done = push("--channel", channel, "--bundle-id", APP, "--payload", PAYLOAD)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     for line in [
         f"> :path: /4/broadcasts/apps/{APP}", f"> apns-channel-id: {channel}",
         "> apns-push-type: liveactivity", "> apns-priority: 10", "> apns-expiration: 0",
@@ -192,9 +192,9 @@ def test_push_sends_an_event_of_a_broadcast_source(channels, push, tmp_path):
     event = broadcast(created(channels, "--environment", "sandbox"), environment="sandbox")
     (tmp_path / "event.json").write_bytes(encoded(event))
     done = push("--event", tmp_path / "event.json", "--broadcast")
-    assert done.code == 0 and "credential example, sandbox" in done.out, done.said
+    assert done.code == 0 and "credential example, sandbox" in done.out, done.output
     # The event is not a notification, and push does not guess.
-    assert "SchemaViolation: not sent" in push("--event", tmp_path / "event.json").said
+    assert "SchemaViolation: not sent" in push("--event", tmp_path / "event.json").output
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_push_sends_an_event_of_a_broadcast_source(channels, push, tmp_path):
 )
 def test_a_failed_broadcast_gives_the_reason(push, arguments, code, words):
     done = push(*arguments, "--bundle-id", APP)
-    assert done.code == code and words in done.said, done.said
+    assert done.code == code and words in done.output, done.output
 
 
 def test_a_refused_broadcast_is_explained(channels, push):
@@ -219,4 +219,4 @@ def test_a_refused_broadcast_is_explained(channels, push):
     done = push(*arguments, "--expiration", "4102444800")
     assert done.code == 1 and "< :status: 400" in done.out
     assert "BadExpirationDate (APNs, status 400)" in done.out
-    assert "Send 0 to a channel without storage" in done.said and "epoch seconds, or 0" not in done.said
+    assert "Send 0 to a channel without storage" in done.output and "epoch seconds, or 0" not in done.output

@@ -38,7 +38,7 @@ class Canary:
 
     def wait_for_more(self, result):
         least = self.count(result) + 1
-        eventually(lambda: self.count(result) >= least, 60, self.child.told)
+        eventually(lambda: self.count(result) >= least, 60, self.child.output)
 
 
 @contextlib.contextmanager
@@ -47,8 +47,8 @@ def canary(folder, settings, interval, token=TOKEN):
     environment = {"CANARY_DEVICE_TOKEN": token}
     with running_command(folder, settings, "canary", *words, environment=environment) as child:
         yield Canary(child)
-        assert child.terminate(30) == 0, child.told()
-        assert token not in child.told()
+        assert child.terminate(30) == 0, child.output()
+        assert token not in child.output()
 
 
 @pytest.mark.takes(30)
@@ -71,7 +71,7 @@ def test_it_tells_a_service_that_works_from_one_that_has_stopped(
         accepted = bird.count("accepted")
         bird.wait_for_more("no_outcome")
         assert bird.count("accepted") == accepted
-        assert "no outcome of canary-" in bird.child.told()
+        assert "no outcome of canary-" in bird.child.output()
         bench.run(simulator)
         bird.wait_for_more("accepted")
     assert {push["token"] for push in simulator.accepted()} == {TOKEN}
@@ -84,7 +84,7 @@ def test_an_event_that_apns_refuses_does_not_come_through(broker, benches, simul
     settings = bench.configuration(simulator)
     with canary(tmp_path, settings, interval=20, token="dead" + "0" * 60) as bird:
         bird.wait_for_more("not_accepted")
-        assert "unregistered: Unregistered" in bird.child.told()
+        assert "unregistered: Unregistered" in bird.child.output()
     service.drain()
 
 
@@ -101,4 +101,4 @@ def test_a_topic_that_the_service_does_not_read_is_refused(broker, benches, simu
     words = ("--bundle-id", APP, "--token", TOKEN, "--topic", "other")
     with running_command(tmp_path, settings, "canary", *words) as child:
         assert child.wait_for_exit(30) == 1
-        assert "--topic: 'other' is no source of notifications" in child.told()
+        assert "--topic: 'other' is no source of notifications" in child.output()

@@ -40,7 +40,7 @@ def test_everything_answers(broker, benches, simulators, tmp_path):
     with running_registry() as registry:
         settings = bench.configuration(simulators(), schema_registry={"url": registry.url})
         code, findings, ended = checked(tmp_path, settings)
-    assert (code, failed(findings)) == (0, {}), ended.said
+    assert (code, failed(findings)) == (0, {}), ended.output
     assert list(findings) == [
         "kafka.bootstrap_servers",
         "sources.0.topic",
@@ -65,7 +65,7 @@ def test_the_service_is_not_disturbed(broker, benches, simulators, tmp_path):
     bench.wait_until_settled(service=service)
     before = broker.committed(bench.group, bench.topics.source)
     code, _, ended = checked(tmp_path, bench.configuration(simulator))
-    assert code == 0, ended.said
+    assert code == 0, ended.output
     assert broker.committed(bench.group, bench.topics.source) == before
     assert len(simulator.requests()) == 1
     bench.produce([record(new_event())])
@@ -97,7 +97,7 @@ def test_each_failure_is_named_and_the_rest_is_still_tried(
         "kafka.bootstrap_servers",
         "schema_registry.url",
         "apns.credentials.0 (example, production)",
-    }, ended.said
+    }, ended.output
     assert said["kafka.bootstrap_servers"].endswith(
         "Connection refused; check kafka.bootstrap_servers"
     )
@@ -117,15 +117,15 @@ def test_apns_with_an_untrusted_certificate_is_reported(broker, benches, simulat
     assert set(failed(findings)) == {
         "apns.credentials.0 (example, production)",
         "apns.credentials.0 (example, sandbox)",
-    }, ended.said
-    assert all(text.endswith("apns.ca_file") for text in failed(findings).values()), ended.said
+    }, ended.output
+    assert all(text.endswith("apns.ca_file") for text in failed(findings).values()), ended.output
 
 
 def test_an_invalid_configuration_is_not_tried(simulators, benches, broker, tmp_path):
     settings = benches(broker, 1).configuration(simulators(), retry={"attempts": "many"})
     code, findings, ended = checked(tmp_path, settings)
     assert (code, findings) == (1, {})
-    assert "retry.attempts" in ended.said
+    assert "retry.attempts" in ended.output
 
 
 # --- Rights, as docs/kafka.md lists them ----------------------------------------------------------
@@ -168,18 +168,18 @@ def test_each_right_that_is_missing_is_named(apache, benches, simulators, tmp_pa
     every = [right for some in rights.values() for right in some]
     acls.set(every)
     code, findings, ended = checked(tmp_path, settings)
-    assert (code, failed(findings)) == (0, {}), ended.said
+    assert (code, failed(findings)) == (0, {}), ended.output
     assert set(rights) < set(findings)
     for place, needed in rights.items():
         for right in needed:
             acls.set([other for other in every if other != right])
             code, findings, ended = checked(tmp_path, settings)
-            assert (code, set(failed(findings))) == (1, {place}), (right, ended.said)
+            assert (code, set(failed(findings))) == (1, {place}), (right, ended.output)
             text = failed(findings)[place]
             assert re.search(f"the service's principal {right[2].title()}[, ]", text), text
     acls.set([])
     code, findings, ended = checked(tmp_path, settings)
-    assert set(failed(findings)) == set(rights), ended.said
+    assert set(failed(findings)) == set(rights), ended.output
     # Nothing was written, with or without the right to write.
     acls.set(every)
     written = (*vars(bench.topics).values(), retry)
@@ -200,17 +200,17 @@ def test_a_topic_that_is_missing_is_named_or_would_be_made(
     acls = Rights(apache, LIMITED)
     acls.set(every)
     code, findings, ended = checked(tmp_path, settings)
-    assert (code, set(failed(findings))) == (1, {"results.topic"}), ended.said
+    assert (code, set(failed(findings))) == (1, {"results.topic"}), ended.output
     text = failed(findings)["results.topic"]
     assert "create the topic, or set kafka.create_topics to true" in text
     assert f"--create --topic {missing} --partitions 12" in text
 
     settings["kafka"]["create_topics"] = True
     code, findings, ended = checked(tmp_path, settings)
-    assert (code, set(failed(findings))) == (1, {"results.topic"}), ended.said
+    assert (code, set(failed(findings))) == (1, {"results.topic"}), ended.output
     acls.set([*every, ("TOPIC", missing, "CREATE")])
     code, findings, ended = checked(tmp_path, settings)
-    assert (code, failed(findings)) == (0, {}), ended.said
+    assert (code, failed(findings)) == (0, {}), ended.output
     assert "the service will create it" in findings["results.topic"][1]
     assert not apache.kafka.partitions(missing)
 
@@ -220,6 +220,6 @@ def test_a_wrong_password_is_one_line(apache, benches, simulators, tmp_path):
     _, settings, _, _ = limited_settings(apache, benches, simulators)
     settings["kafka"]["properties"]["sasl.password"] = "wrong"
     code, findings, ended = checked(tmp_path, settings)
-    assert (code, set(failed(findings))) == (1, {"kafka.bootstrap_servers"}), ended.said
-    assert "refuses the login: check kafka.properties.sasl.username" in ended.said
-    assert "wrong" not in ended.said
+    assert (code, set(failed(findings))) == (1, {"kafka.bootstrap_servers"}), ended.output
+    assert "refuses the login: check kafka.properties.sasl.username" in ended.output
+    assert "wrong" not in ended.output

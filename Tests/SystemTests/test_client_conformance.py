@@ -276,7 +276,7 @@ def test_open_requests_are_answered_before_the_client_sends_goaway(bench, peer):
     assert accepted_count(bench) == 6
     sent = collections.Counter(request["apns-id"] for request in server.requests)
     assert sorted(sent.values()) == [1, 1, 1, 1, 1, 2], "only the request that got Shutdown is sent again"
-    eventually(lambda: goodbyes, 10, service.child.told)
+    eventually(lambda: goodbyes, 10, service.child.output)
     assert goodbyes == [0]
 
 
@@ -329,7 +329,7 @@ def test_after_a_failed_handshake_the_next_address_is_tried(bench, peer, tmp_pat
             service = bench.run(server, apns={"connections": {"min": 3}})
         bench.produce([record(new_event()) for _ in range(5)])
         bench.wait_for_outcomes(5)
-        eventually(lambda: len(server.connections) == 3, 30, service.child.told)
+        eventually(lambda: len(server.connections) == 3, 30, service.child.output)
     assert accepted_count(bench) == 5
     assert all(visitors)
     assert not service.log_lines("APNs connection failed")
@@ -469,7 +469,7 @@ def test_each_connect_resolves_the_name_again(bench, peer, tmp_path, monkeypatch
             patch.setenv(name, value)
         service = bench.start(bench.configuration(server))
     eventually(
-        lambda: service.log_lines("APNs connection failed"), 30, service.child.told
+        lambda: service.log_lines("APNs connection failed"), 30, service.child.output
     )
     assert not server.connections
     move(tmp_path, ["127.0.0.1"])

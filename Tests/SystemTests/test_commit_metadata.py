@@ -40,7 +40,7 @@ def test_offsets_are_committed_with_as_much_metadata_as_the_broker_accepts(
         service = bench.run(simulator)
         bench.wait_for_outcomes(1, service=service)
         written += bench.produce(list(events()))
-        eventually(lambda: service.log_lines(LESS), 60, service.child.told)
+        eventually(lambda: service.log_lines(LESS), 60, service.child.output)
         assert "offset.metadata.max.bytes" in service.log_lines(LESS)[0]["problem"]
 
         def metadata():
@@ -49,7 +49,7 @@ def test_offsets_are_committed_with_as_much_metadata_as_the_broker_accepts(
         eventually(
             lambda: bench.kafka.committed(bench.group, bench.topics.source)[0] >= 6,
             60,
-            service.child.told,
+            service.child.output,
         )
         assert len(metadata()) <= limit
         assert is_empty == (metadata() == "")

@@ -32,7 +32,7 @@ def test_the_remaining_member_continues_with_the_new_coordinator(tmp_path, bench
         def has_shared():
             return all(s.log_lines("partitions assigned") for s in (stays, leaves))
 
-        eventually(has_shared, 60, stays.child.told)
+        eventually(has_shared, 60, stays.child.output)
         written = bench.produce(records(EVENTS))
         bench.wait_until_settled(service=stays)
         before = cluster.kafka.coordinator(bench.group)

@@ -41,7 +41,7 @@ def test_reading_continues_at_the_end_of_a_truncated_log(
     )
     if not runs:
         service = bench.start(settings)
-    eventually(lambda: service.log_lines(CUT), 60, service.child.told)
+    eventually(lambda: service.log_lines(CUT), 60, service.child.output)
     written = bench.produce([record(new_event()) for _ in range(NEW)])
     assert written[0].offset == OLD - lost
     # The position stays, and the records at the old offsets are new.
@@ -70,7 +70,7 @@ def test_a_log_that_is_filled_again_before_its_next_reader_hides_nothing(
     # In batches of their own, which is what a log loses.
     for _ in range(OLD - 2):
         bench.produce([record(new_event())])
-    eventually(lambda: span_of(bench) == OLD - 1, 60, first.child.told)
+    eventually(lambda: span_of(bench) == OLD - 1, 60, first.child.output)
     first.child.kill()
     fragile_apache.broker.crash()
     fragile_apache.broker.cut(bench.topics.source, 0, OLD // 2)

@@ -64,7 +64,7 @@ def bed(broker, simulators, benches, tmp_path):
 
 
 def listed(ended):
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     return [json.loads(line) for line in ended.out]
 
 
@@ -148,9 +148,9 @@ def test_a_listing_shows_everything_but_the_token(bed):
     ended = bed.command("list")
     assert len(ended.out) == 4
     assert "4 dead letters" in ended.err[-1]
-    assert "\x1b" not in ended.said
+    assert "\x1b" not in ended.output
     tokens = [e["device_token"] for e in (event, foreign, steering)] + ["feedface00"]
-    assert not [token for token in tokens if token in ended.said]
+    assert not [token for token in tokens if token in ended.output]
 
 
 def test_filters_select_dead_letters(bed):
@@ -181,16 +181,16 @@ def test_filters_select_dead_letters(bed):
 def test_an_empty_topic_differs_from_a_missing_one(bed):
     empty = bed.command("list")
     assert (empty.code, empty.out) == (0, [])
-    assert "0 dead letters" in empty.said
+    assert "0 dead letters" in empty.output
     replayed = bed.command("replay")
     assert (replayed.code, replayed.out) == (0, [])
-    assert "0 of 0 dead letters replayed" in replayed.said
+    assert "0 of 0 dead letters replayed" in replayed.output
     missing = bed.command("list", results={"dead_letter_topic": "no-such-topic"})
     assert missing.code == 1
-    assert "results.dead_letter_topic: topic 'no-such-topic' does not exist" in missing.said
+    assert "results.dead_letter_topic: topic 'no-such-topic' does not exist" in missing.output
     off = bed.command("list", results={"dead_letter_topic": None})
     assert off.code == 1
-    assert "results.dead_letter_topic: is null" in off.said
+    assert "results.dead_letter_topic: is null" in off.output
 
 
 def test_a_listing_handles_transactions(bed):
@@ -207,15 +207,15 @@ def test_replayed_dead_letters_are_delivered(bed):
     events = [new_event() for _ in range(100)]
     written = bed.make_dead_letters([record(e, headers=OWN_HEADERS) for e in events])
     trial = bed.command("replay", "--dry-run")
-    assert trial.code == 0, trial.said
+    assert trial.code == 0, trial.output
     assert len(trial.out) == 100
-    assert "100 of 100 dead letters would be replayed" in trial.said
+    assert "100 of 100 dead letters would be replayed" in trial.output
     source = bed.bench.topics.source
     assert bed.kafka.count(source) == 100
 
     replayed = bed.command("replay", "--rate", "500/s")
-    assert replayed.code == 0, replayed.said
-    assert "100 of 100 dead letters replayed" in replayed.said
+    assert replayed.code == 0, replayed.output
+    assert "100 of 100 dead letters replayed" in replayed.output
     before = {place.position for place in written}
     again = [
         message
@@ -241,8 +241,8 @@ def test_a_replay_ends_although_its_events_fail_again(bed):
     bed.make_dead_letters([record(new_event()) for _ in range(20)])
     service = bed.bench.start(bed.settings()).wait_until_ready()
     replayed = bed.command("replay", "--rate", "10/s")
-    assert replayed.code == 0, replayed.said
-    assert "20 of 20 dead letters replayed" in replayed.said
+    assert replayed.code == 0, replayed.output
+    assert "20 of 20 dead letters replayed" in replayed.output
     bed.bench.wait_for_outcomes(40, service=service)
     service.drain()
     assert bed.kafka.count(bed.bench.topics.dead_letters) == 40
@@ -258,14 +258,14 @@ def test_a_replay_writes_only_to_known_sources_or_the_given_topic(bed):
     bed.kafka.produce(bed.bench.topics.dead_letters, strangers)
     refused = bed.command("replay")
     assert refused.code == 1
-    assert "0 of 3 dead letters replayed" in refused.said
-    assert "'a?heliograph: 9 of 9 dead letters replayed??2J?' is not a source" in refused.said
-    assert not {"\x1b", "\x9b", "\u202e"} & set(refused.said)
-    assert f"'{other}' is not a source of this configuration" in refused.said
-    assert "its headers name no source" in refused.said
+    assert "0 of 3 dead letters replayed" in refused.output
+    assert "'a?heliograph: 9 of 9 dead letters replayed??2J?' is not a source" in refused.output
+    assert not {"\x1b", "\x9b", "\u202e"} & set(refused.output)
+    assert f"'{other}' is not a source of this configuration" in refused.output
+    assert "its headers name no source" in refused.output
     assert bed.kafka.count(other) == 0
     told = bed.command("replay", "--to", other, "--limit", "1")
-    assert told.code == 0, told.said
+    assert told.code == 0, told.output
     [message] = bed.kafka.read_all(other)
     assert (message.value(), message.headers()) == (b"{}", None)
 
@@ -277,9 +277,9 @@ def test_a_replay_that_kafka_refuses_reports_it(bed):
     limit = {"properties": {"producer.message.max.bytes": 1000}}
     bed.kafka.produce(bed.bench.topics.dead_letters, [Written(b"x" * 5000)])
     ended = bed.command("replay", "--to", small, kafka=limit)
-    assert ended.code == 1, ended.said
-    assert "1 of 2 dead letters replayed" in ended.said
-    assert "not replayed: " in ended.said
+    assert ended.code == 1, ended.output
+    assert "1 of 2 dead letters replayed" in ended.output
+    assert "not replayed: " in ended.output
     assert bed.kafka.count(small) == 1
 
 
@@ -305,7 +305,7 @@ def test_an_interrupted_replay_can_be_continued(bed, signal_number):
     # The total is exact: records in flight are counted.
     assert bed.kafka.count(source) == int(told[1]) < 200
     rest = bed.command("replay", "--from", told[2], "--since", told[3])
-    assert rest.code == 0, rest.said
-    assert f"{200 - int(told[1])} of {200 - int(told[1])} dead letters replayed" in rest.said
+    assert rest.code == 0, rest.output
+    assert f"{200 - int(told[1])} of {200 - int(told[1])} dead letters replayed" in rest.output
     keys = collections.Counter(message.key() for message in bed.kafka.read_all(source))
     assert keys == {copy.key: 1 for copy in copies}

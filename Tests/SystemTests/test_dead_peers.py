@@ -100,10 +100,10 @@ def test_a_peer_that_ends_every_stream_opens_the_breaker(bench, peer, code, said
     server = peer(script, max_concurrent_streams=100)
     produce(bench, 60)
     service = bench.start(bench.configuration(server))
-    [told] = eventually(lambda: service.log_lines(LEFT_ALONE), 30, service.child.told)
+    [told] = eventually(lambda: service.log_lines(LEFT_ALONE), 30, service.child.output)
     assert told["reason"] == said
     assert len(server.requests) <= 100, "requests continued without limit"
-    eventually(lambda: f"last: {said}" in str(service.warnings()), 10, service.child.told)
+    eventually(lambda: f"last: {said}" in str(service.warnings()), 10, service.child.output)
     assert not outcomes(bench), "they wait"
     script.is_well = True
     bench.wait_for_outcomes(60, service=service)
@@ -114,7 +114,7 @@ def test_a_peer_that_ends_every_stream_opens_the_breaker(bench, peer, code, said
     broken = {s["cause"]: s["value"] for s in samples(service, "apns_broken_streams_total")}
     assert broken[said.removeprefix("stream ")] >= 10
     assert not service.log_lines(GIVEN_UP)
-    eventually(lambda: not service.warnings(), 10, service.child.told)
+    eventually(lambda: not service.warnings(), 10, service.child.output)
 
 
 @pytest.mark.takes(10)
@@ -124,15 +124,15 @@ def test_a_few_refused_events_wait_and_are_reported(bench, peer):
     server = peer(script)
     produce(bench, 3)
     service = bench.start(bench.configuration(server))
-    [told] = eventually(lambda: service.log_lines(UNSERVED), 30, service.child.told)
+    [told] = eventually(lambda: service.log_lines(UNSERVED), 30, service.child.output)
     assert told["reason"] == "stream refused"
     eventually(
         lambda: "answers no request, last: stream refused" in str(service.warnings()),
         10,
-        service.child.told,
+        service.child.output,
     )
     # If refusals counted as attempts, an event would have none left by now.
-    eventually(lambda: len(server.requests) >= 24, 30, service.child.told)
+    eventually(lambda: len(server.requests) >= 24, 30, service.child.output)
     assert not outcomes(bench)
     script.is_well = True
     bench.wait_for_outcomes(3, service=service)
@@ -159,7 +159,7 @@ def test_events_that_are_given_up_are_reported(bench, peer):
     server = peer(script, max_concurrent_streams=100)
     produce(bench, 9)
     service = bench.start(bench.configuration(server, retry={"attempts": 1}))
-    [told] = eventually(lambda: service.log_lines(GIVEN_UP), 30, service.child.told)
+    [told] = eventually(lambda: service.log_lines(GIVEN_UP), 30, service.child.output)
     assert (told["level"], told["credential"]) == ("warning", "example")
     assert told["reason"] == "StreamBroken"
     assert re.fullmatch(r"\d+ of the last \d+ events", told["problem"])
@@ -168,5 +168,5 @@ def test_events_that_are_given_up_are_reported(bench, peer):
     def seen(name):
         return {sample["credential"]: sample["value"] for sample in samples(service, name)}
 
-    eventually(lambda: seen("events_given_up_total")["example"] == 9, 10, service.child.told)
+    eventually(lambda: seen("events_given_up_total")["example"] == 9, 10, service.child.output)
     assert seen("events_giving_up") == {"example": 1, "": 0}

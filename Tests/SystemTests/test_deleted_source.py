@@ -31,7 +31,7 @@ def test_a_deleted_source_does_not_delay_the_others(apache, benches, simulators)
     produce_everywhere()
     slow = [new_event(device_token=f"57ac{p:060x}") for p in range(PARTITIONS)]
     apache.kafka.produce(doomed, [record(e, partition=p) for p, e in enumerate(slow)])
-    eventually(lambda: len(simulator.requests()) == 2 * PARTITIONS, 20, service.child.told)
+    eventually(lambda: len(simulator.requests()) == 2 * PARTITIONS, 20, service.child.output)
     apache.kafka.delete(doomed)
 
     def told():
@@ -40,7 +40,7 @@ def test_a_deleted_source_does_not_delay_the_others(apache, benches, simulators)
 
     gone = [f"{doomed}[{p}]" for p in range(PARTITIONS)]
     bench.wait_for_outcomes(2 * PARTITIONS, service=service)
-    eventually(lambda: set(gone) <= set(told()), 30, service.child.told)
+    eventually(lambda: set(gone) <= set(told()), 30, service.child.output)
     produce_everywhere()
     service.wait_until_ready()
     produce_everywhere()

@@ -67,10 +67,10 @@ def test_the_events_after_the_examples_are_valid():
     with Child([binary, "demo", "--keep-running"], folder=ROOT) as child:
 
         def said(pattern):
-            return re.search(pattern, child.told())
+            return re.search(pattern, child.output())
 
-        address = eventually(lambda: said(r"admin port (http://\S+)"), 60, child.told)[1]
-        eventually(lambda: said("fresh events a second"), SECONDS, child.told)
+        address = eventually(lambda: said(r"admin port (http://\S+)"), 60, child.output)[1]
+        eventually(lambda: said("fresh events a second"), SECONDS, child.output)
 
         def outcomes():
             with urllib.request.urlopen(f"{address}/metrics", timeout=20) as answer:
@@ -87,7 +87,7 @@ def test_the_events_after_the_examples_are_valid():
             return {kind: count - before.get(kind, 0) for kind, count in now.items()}
 
         before = outcomes()
-        eventually(lambda: sum(fresh().values()) >= 100, 60, child.told)
+        eventually(lambda: sum(fresh().values()) >= 100, 60, child.output)
         counts = fresh()
         assert counts["accepted"] >= 0.9 * sum(counts.values()), counts
         child.terminate(60)

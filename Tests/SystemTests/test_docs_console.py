@@ -535,4 +535,4 @@ def test_check_accepts_the_configurations_of_a_page(settings, tmp_path):
         files = {"key_file": key, "key_id_file": key_id}
         credential |= {name: str(files[name]) for name in files if name in credential}
     ended = run_command(tmp_path, settings, "check")
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output

@@ -90,7 +90,7 @@ def kill_the_dead():
 def test_a_child_that_ends_without_a_request_fails_its_test():
     with pytest.raises(AssertionError, match="ended without a request"):
         with Child([sys.executable, "-c", "print('up', flush=True)"]) as child:
-            eventually(lambda: not child.is_running, 20, child.told)
+            eventually(lambda: not child.is_running, 20, child.output)
 
 
 def test_the_examples_cover_every_kind():
@@ -203,7 +203,7 @@ def test_a_correct_service_passes(tmp_path):
 def test_a_service_that_ends_without_a_request_fails_its_test(end, tmp_path):
     with pytest.raises(AssertionError, match="ended without a request"):
         with stand_in(tmp_path, end) as service:
-            eventually(lambda: not service.child.is_running, 20, service.child.told)
+            eventually(lambda: not service.child.is_running, 20, service.child.output)
 
 
 @pytest.mark.core

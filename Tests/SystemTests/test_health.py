@@ -54,7 +54,7 @@ def test_a_missing_broker_causes_no_restart_and_a_late_one_is_used(bench, simula
     settings["kafka"]["bootstrap_servers"] = f"127.0.0.1:{link.port}"
     service = bench.start(settings)
     eventually(
-        lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1], 30, service.child.told
+        lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1], 30, service.child.output
     )
     assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 503}
     assert len(service.log_lines("waiting for Kafka")) == 1
@@ -84,10 +84,10 @@ def test_another_failure_of_the_broker_is_logged_again(bench, simulator):
             lines = service.log_lines("waiting for Kafka")
             return ["refused" in line["error"] for line in lines]
 
-        eventually(lambda: refusals() == [True], 30, service.child.told)
+        eventually(lambda: refusals() == [True], 30, service.child.output)
         # From now on connections open, and nobody answers.
         broker.listen()
-        eventually(lambda: False in refusals(), 60, service.child.told)
+        eventually(lambda: False in refusals(), 60, service.child.output)
         service.drain(seconds=20)
     assert refusals()[:2] == [True, False]
 
@@ -100,7 +100,7 @@ def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
         eventually(
             lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1],
             30,
-            service.child.told,
+            service.child.output,
         )
         service.drain(seconds=20)
 
@@ -113,10 +113,10 @@ def test_a_drain_ends_readiness_first_and_keeps_liveness(bench, simulators):
     eventually(
         lambda: "heliograph_inflight_events 5\n" in service.fetch("/metrics")[1],
         30,
-        service.child.told,
+        service.child.output,
     )
     os.kill(service.child.pid, signal.SIGTERM)
-    eventually(lambda: service.fetch("/ready")[0] == 503, 10, service.child.told)
+    eventually(lambda: service.fetch("/ready")[0] == 503, 10, service.child.output)
     assert "shutting down" in service.fetch("/ready")[1]
     assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 503}
     assert "heliograph_inflight_events 5\n" in service.fetch("/metrics")[1]
@@ -130,7 +130,7 @@ def threads_named(service, name):
         first, second = (list_of_threads(service, name) for _ in range(2))
         return first if first == second else None
 
-    return eventually(agreed, 30, lambda: f"a thread {name}: {service.child.told()}")
+    return eventually(agreed, 30, lambda: f"a thread {name}: {service.child.output()}")
 
 
 def list_of_threads(service, name):
@@ -229,17 +229,17 @@ def starve(service):
     # No new descriptor, except the one in reserve.
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, limits[1]))
     for _ in range(20):
-        assert service.fetch("/live") == (200, "alive\n"), service.child.told()
+        assert service.fetch("/live") == (200, "alive\n"), service.child.output()
 
     def answers(path):
-        assert service.child.is_running, service.child.told()
+        assert service.child.is_running, service.child.output()
         return service.fetch(path)[0] == 200
 
     with peers(service, SILENT_PEERS):
-        eventually(lambda: answers("/live"), 30, service.child.told)
+        eventually(lambda: answers("/live"), 30, service.child.output)
     assert service.log_lines("admin port: accept failed")
     resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
-    eventually(lambda: answers("/ready"), 30, service.child.told)
+    eventually(lambda: answers("/ready"), 30, service.child.output)
 
 
 def test_a_stuck_shard_fails_live_and_ends_the_process(bench, simulator):
@@ -248,7 +248,7 @@ def test_a_stuck_shard_fails_live_and_ends_the_process(bench, simulator):
     # Threads that it started inherit its name; it is the first of them.
     shard = min(threads_named(service, "shard-0"))
     with stopped_thread(shard):
-        eventually(lambda: service.fetch("/live")[0] == 503, 28, service.child.told)
+        eventually(lambda: service.fetch("/live")[0] == 503, 28, service.child.output)
         _, text = service.fetch("/metrics")
         [silence] = re.findall(r"^heliograph_shard_silence_seconds (\S+)$", text, re.M)
         assert float(silence) >= 20

@@ -44,12 +44,12 @@ def test_check_accepts_the_example(settings, tmp_path, text):
     if "sasl.username" in properties and "sasl.password_file" not in properties:
         # The page takes it from a secret; `check` requires it as `run` does.
         missing = run_command(tmp_path, settings | example, "check")
-        assert missing.code == 1, missing.said
-        assert "which needs sasl.username and sasl.password" in missing.said
+        assert missing.code == 1, missing.output
+        assert "which needs sasl.username and sasl.password" in missing.output
         password = {"HELIOGRAPH_KAFKA_PROPERTIES_SASL_PASSWORD": "s3cret"}
     ended = run_command(tmp_path, settings | example, "check", environment=password)
-    assert ended.code == 0, ended.said
-    assert "s3cret" not in ended.said
+    assert ended.code == 0, ended.output
+    assert "s3cret" not in ended.output
     for name, value in properties.items():
         is_secret = name == "sasl.username"
         shown = "(hidden)" if is_secret else value
@@ -62,7 +62,7 @@ def test_check_refuses_a_broken_example(settings, tmp_path):
     for name, value in [("security.protocol", "tls"), ("ssl.ca.loc", "x")]:
         spoilt = {"kafka": {"properties": example["kafka"]["properties"] | {name: value}}}
         ended = run_command(tmp_path, settings | spoilt, "check")
-        assert ended.code == 1, ended.said
+        assert ended.code == 1, ended.output
 
 
 def test_the_table_has_every_topic_of_the_service(settings, tmp_path, empty_broker):
@@ -71,9 +71,9 @@ def test_the_table_has_every_topic_of_the_service(settings, tmp_path, empty_brok
         "properties": {"topic.metadata.propagation.max.ms": 0},
     }
     ended = run_command(tmp_path, settings | {"kafka": kafka}, "run")
-    assert ended.code == 1, ended.said
-    commands = re.findall(r"--create --topic (\S+) .*?--partitions \d+(.*)", ended.said)
-    assert len(commands) == 6, ended.said
+    assert ended.code == 1, ended.output
+    commands = re.findall(r"--create --topic (\S+) .*?--partitions \d+(.*)", ended.output)
+    assert len(commands) == 6, ended.output
     rows = [line for line in TEXT.splitlines() if line.startswith("| `notifications")]
     for topic, options in commands:
         [row] = [row for row in rows if f"`{topic}`" in row]

@@ -35,7 +35,7 @@ def settings_for(bench, simulator, apache, listener, properties):
 def can_use_scram(folder, settings):
     """Whether the programs' librdkafka and the broker go together."""
     settings = {**settings, "kafka": {**settings["kafka"], "properties": {"no.such.property": 1}}}
-    told = run_command(folder, settings, "check").said
+    told = run_command(folder, settings, "check").output
     [version] = re.findall(r"librdkafka (\S+) has no such property", told)
     return kafka_version() < (4,) or tuple(map(int, version.split("."))) >= FIRST_GOOD
 
@@ -49,7 +49,7 @@ def test_scram(apache, benches, simulators, tmp_path, mechanism):
     if not can_use_scram(tmp_path, settings):
         ended = run_command(tmp_path, settings, "tail", "--no-follow")
         assert ended.code == 1
-        assert "cannot log in by SCRAM: use librdkafka 2.6.1 or newer" in ended.said
+        assert "cannot log in by SCRAM: use librdkafka 2.6.1 or newer" in ended.output
         return
     service = bench.start(settings).wait_until_ready(60)
     bench.produce([record(new_event())])
@@ -58,7 +58,7 @@ def test_scram(apache, benches, simulators, tmp_path, mechanism):
     bad = settings_for(bench, simulator, apache, "SCRAM", {**login, "sasl.password": "wrong"})
     ended = run_command(tmp_path, bad, "tail", "--no-follow")
     assert ended.code == 1
-    assert "refuses the login: check kafka.properties.sasl.username" in ended.said
+    assert "refuses the login: check kafka.properties.sasl.username" in ended.output
 
 
 @pytest.mark.parametrize("is_transactional", [False, True], ids=["plain", "transactional"])
@@ -81,7 +81,7 @@ def test_connections_that_the_broker_closes_every_two_seconds_lose_nothing(
         met = sum("Disconnected" in line or "Received REAUTH op" in line for line in lines)
         return met >= TIMES
 
-    eventually(has_met_it_often, 60, service.child.told)
+    eventually(has_met_it_often, 60, service.child.output)
     service.drain()
     told = bench.kafka.read_committed(bench.topics.results)
     outcomes = [json.loads(message.value()) for message in told]
@@ -134,14 +134,14 @@ def test_every_command_logs_in(apache, benches, simulators, tmp_path, login):
     settings = settings_for(bench, simulator, apache, listener, properties)
     assert run_command(tmp_path, settings, "check").code == 0
     ended = run_command(tmp_path, settings, "check", "--connect")
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     service = bench.start(settings).wait_until_ready(60)
     bench.produce([record(new_event()), Written(b"{", key=b"bad")])
     bench.wait_for_outcomes(2, service=service)
     service.drain()
     for words in (("tail", "--no-follow"), ("dead-letters", "list"), ("dead-letters", "replay")):
         ended = run_command(tmp_path, settings, *words)
-        assert ended.code == 0 and ended.said, words
+        assert ended.code == 0 and ended.output, words
 
 
 # --- Logins that change while the service runs ----------------------------------------------------
@@ -174,13 +174,13 @@ def test_a_token_that_expires_is_told_and_its_successor_taken(
     written = []
     go_on(bench, service, written)
     # The broker closes connections whose token has expired.
-    eventually(lambda: "refuses the login" in reasons(service), 60, service.child.told)
+    eventually(lambda: "refuses the login" in reasons(service), 60, service.child.output)
     assert "sasl.oauthbearer.token_file" in reasons(service)
     written += bench.produce(records(20))
     replace(token, apache.issuer.token(USER))
     service.wait_until_ready(60)
     go_on(bench, service, written)
-    said = service.child.told()
+    said = service.child.output()
     service.drain()
     assert_each_once(bench, simulator, written)
     assert token.read_text() not in said
@@ -196,7 +196,7 @@ def test_a_token_file_that_is_gone_is_told(apache, benches, simulators, tmp_path
             token.write_text(bad)
         ended = run_command(tmp_path, settings, "tail", "--no-follow")
         assert ended.code == 1
-        assert f"sasl.oauthbearer.token_file: {token} " in ended.said, ended.said
+        assert f"sasl.oauthbearer.token_file: {token} " in ended.output, ended.output
 
 
 def test_tokens_of_a_server(apache, benches, simulators, tmp_path):
@@ -213,14 +213,14 @@ def test_tokens_of_a_server(apache, benches, simulators, tmp_path):
         }
         settings = settings_for(bench, simulator, apache, "TOKEN", properties)
         ended = run_command(tmp_path, settings, "check")
-        if "is built without OIDC" in ended.said:
+        if "is built without OIDC" in ended.output:
             assert ended.code == 1 and not asked
             return
-        assert ended.code == 0, ended.said
+        assert ended.code == 0, ended.output
         service = bench.start(settings).wait_until_ready(60)
         written = []
         go_on(bench, service, written)
-        assert asked and SECRET not in service.child.told()
+        assert asked and SECRET not in service.child.output()
         service.drain()
     assert_each_once(bench, simulator, written)
 
@@ -253,7 +253,7 @@ def test_another_password_at_the_broker_is_told_until_it_is_the_right_one_again(
     written = []
     go_on(bench, service, written)
     have_password("another")
-    eventually(lambda: "refuses the login: check" in reasons(service), 60, service.child.told)
+    eventually(lambda: "refuses the login: check" in reasons(service), 60, service.child.output)
     written += bench.produce(records(20))
     have_password(PASSWORD)
     service.wait_until_ready(60)

@@ -36,7 +36,7 @@ def wait_until_unready(service, word):
         status, text = service.fetch("/ready")
         return status == 503 and word in text
 
-    eventually(unready, 60, lambda: f"{word} in {service.fetch('/ready')}: {service.child.told()}")
+    eventually(unready, 60, lambda: f"{word} in {service.fetch('/ready')}: {service.child.output()}")
 
 
 def outcome_counts(bench):
@@ -97,10 +97,10 @@ def test_offsets_are_waited_for_while_the_coordinator_moves(bench, simulator):
 
     def all_partitions_are_read():
         seen.extend(bench.produce(records(8)))
-        assert service.child.is_running, service.child.told()
+        assert service.child.is_running, service.child.output()
         return {partition for partition, _ in outcome_counts(bench)} == set(partitions)
 
-    eventually(all_partitions_are_read, 60, service.child.told, interval=0.5)
+    eventually(all_partitions_are_read, 60, service.child.output, interval=0.5)
     bench.wait_until_settled(service=service)
     service.drain()
     counts = outcome_counts(bench)
@@ -125,7 +125,7 @@ def test_an_unreadable_token_status_topic_delays_no_event(bench, simulator):
 
     bench.produce([record(new_event(device_token=token))])
     bench.wait_for_outcomes(1, service=service)
-    eventually(lambda: service.log_lines("token status loaded"), 60, service.child.told)
+    eventually(lambda: service.log_lines("token status loaded"), 60, service.child.output)
     bench.produce([record(new_event(device_token=token))])
     bench.wait_for_outcomes(2, service=service)
     service.drain()
@@ -159,7 +159,7 @@ def test_if_a_shard_fails_the_others_drain_before_the_process_exits(bench, simul
         for place in written
         if f"{bench.topics.source}[{place.partition}]" in given_back["partition"].split()
     }
-    assert others and others <= outcome_counts(bench).keys(), service.child.told()
+    assert others and others <= outcome_counts(bench).keys(), service.child.output()
 
     successor = bench.run(simulators({}))
     bench.wait_until_settled(service=successor)
@@ -189,8 +189,8 @@ def test_a_transaction_that_librdkafka_gives_up_is_repeated(bench, simulator):
     def committed():
         return f"results_produced_total {len(written)}\n" in service.fetch("/metrics")[1]
 
-    eventually(committed, 60, lambda: f"outcomes in transactions; {service.child.told()}")
+    eventually(committed, 60, lambda: f"outcomes in transactions; {service.child.output()}")
     given_up = [line["problem"] for line in service.log_lines("librdkafka log")]
-    assert any("skipped sequence" in problem for problem in given_up), service.child.told()
+    assert any("skipped sequence" in problem for problem in given_up), service.child.output()
     service.drain()
     assert outcome_counts(bench).keys() == {place.position for place in written}

@@ -135,8 +135,8 @@ class Watched:
     def start(self):
         self.service = self.limited.bench.start(self.limited.settings).wait_until_ready(60)
 
-    def told(self):
-        return f"{self.reasons()} {self.service.child.told()}"
+    def output(self):
+        return f"{self.reasons()} {self.service.child.output()}"
 
     def reasons(self):
         _, body = self.service.fetch("/ready")
@@ -146,7 +146,7 @@ class Watched:
     def goes_on(self):
         simulator = self.limited.simulator
         wanted = simulator.count() + PER_SECOND
-        eventually(lambda: simulator.count() >= wanted, 60, self.told)
+        eventually(lambda: simulator.count() >= wanted, 60, self.output)
 
     def take(self, operations):
         every, names = self.limited.every, self.limited.names
@@ -158,10 +158,10 @@ class Watched:
 
     def wait_until_it_is_told(self):
         def reasons():
-            assert self.service.child.is_running, self.told()
+            assert self.service.child.is_running, self.output()
             return [reason for reason in self.reasons() if self.code in reason]
 
-        return eventually(reasons, 60, self.told)[0]
+        return eventually(reasons, 60, self.output)[0]
 
 
 @pytest.mark.takes(40)
@@ -177,7 +177,7 @@ def test_a_right_that_is_taken_away_is_told_and_missed_no_longer_when_given_back
             watched.take(operations)
             if watched.name == OF_TRANSACTIONS:
                 # Nothing can be produced any more; a restarted process tries again.
-                assert watched.service.child.wait_for_exit(60) == 1, watched.told()
+                assert watched.service.child.wait_for_exit(60) == 1, watched.output()
                 told = "\n".join(watched.service.child.lines("stderr"))
                 assert f"{watched.code}: " in told and REMEDIES[watched.kind] in told, told
                 watched.give_back()
@@ -189,14 +189,14 @@ def test_a_right_that_is_taken_away_is_told_and_missed_no_longer_when_given_back
                 if watched.kind == "TOPIC" and not is_transactional and watched.name != "retry":
                     assert limited.names[watched.name] in reason, reason
                 lines = watched.service.child.lines("stderr")
-                assert any(watched.code in line and is_loud(line) for line in lines), watched.told()
+                assert any(watched.code in line and is_loud(line) for line in lines), watched.output()
                 watched.give_back()
-            eventually(lambda: not watched.reasons(), 90, watched.told)
+            eventually(lambda: not watched.reasons(), 90, watched.output)
             watched.goes_on()
     service = watched.service
     written = set(load.written)
     # What was put off ends later.
-    eventually(lambda: limited.outcomes().keys() == written, 90, watched.told, interval=1)
+    eventually(lambda: limited.outcomes().keys() == written, 90, watched.output, interval=1)
     service.drain(30)
     outcomes = limited.outcomes()
     assert outcomes.keys() == written
@@ -214,9 +214,9 @@ def test_commands_need_no_more_than_the_page_says(apache, benches, simulators, t
     limited = Limited(apache, benches, simulators, False)
     service = limited.bench.start(limited.settings).wait_until_ready(60)
     ended = run_command(tmp_path, limited.settings, "check", "--connect")
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     with contextlib.closing(limited.load()) as load:
-        eventually(lambda: limited.simulator.count() >= 60, 60, service.child.told)
+        eventually(lambda: limited.simulator.count() >= 60, 60, service.child.output)
     limited.bench.wait_until_settled(60, service=service)
     service.drain(30)
     page = documented("command | needs")
@@ -232,13 +232,13 @@ def test_commands_need_no_more_than_the_page_says(apache, benches, simulators, t
         words = [*command.split(), *(["--no-follow"] if command == "tail" else [])]
         limited.rights.set(rights)
         ended = run_command(tmp_path, limited.settings, *words)
-        assert ended.code == 0 and ended.said, command
+        assert ended.code == 0 and ended.output, command
         for right in rights:
             # Describe comes with the others.
             if right[2] == "DESCRIBE":
                 continue
             limited.rights.set(rights - {right})
             ended = run_command(tmp_path, limited.settings, *words)
-            assert ended.code == 1, (command, right, ended.said)
-            assert "AUTHORIZATION_FAILED" in ended.said or "give the" in ended.said, ended.said
+            assert ended.code == 1, (command, right, ended.output)
+            assert "AUTHORIZATION_FAILED" in ended.output or "give the" in ended.output, ended.output
     assert load.written

@@ -518,7 +518,7 @@ def test_every_secret_file_is_checked(made, tmp_path):
     for path in tmp_path.iterdir():
         path.chmod(0o644)
     ended = run_command(tmp_path, wanted, "check")
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert [line.split(": ")[2] for line in ended.err[:-1]] == [
         KEY,
         "apns.proxy_password_file",

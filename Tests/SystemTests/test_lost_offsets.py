@@ -75,10 +75,10 @@ def test_a_truncated_log_is_read_from_its_end(bench, simulator, start):
     def all_partitions_are_read():
         # Records written before a partition's restart are before its end, and are not read.
         seen.extend(produce_everywhere(bench))
-        assert service.child.is_running, service.child.told()
+        assert service.child.is_running, service.child.output()
         return {partition for partition, _ in outcome_counts(bench)} == set(range(PARTITIONS))
 
-    eventually(all_partitions_are_read, 60, service.child.told, interval=0.5)
+    eventually(all_partitions_are_read, 60, service.child.output, interval=0.5)
     new = produce_everywhere(bench, 2)
     bench.wait_until_settled(service=service)
     service.drain()
@@ -129,7 +129,7 @@ def test_a_group_that_starts_at_the_end_keeps_its_position_before_its_first_reco
     def committed():
         return bench.kafka.committed(bench.group, bench.topics.source)
 
-    eventually(lambda: committed() == places, 30, first.child.told)
+    eventually(lambda: committed() == places, 30, first.child.output)
     first.drain()
     written = produce_everywhere(bench)
     second = bench.start(settings)
@@ -192,7 +192,7 @@ def test_a_stop_right_after_all_partitions_failed_exits_cleanly(bench, simulator
     commit_beyond_the_end(bench)
     settings = bench.configuration(simulator, kafka={"offset_lost": "beginning"})
     first = bench.start(settings)
-    eventually(lambda: first.count(CUT), 30, first.child.told, interval=0.005)
+    eventually(lambda: first.count(CUT), 30, first.child.output, interval=0.005)
     first.drain()
     second = bench.start(settings).wait_until_ready()
     bench.wait_for_outcomes(len(written), service=second)

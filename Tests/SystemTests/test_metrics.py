@@ -75,7 +75,7 @@ def busy(bench, simulators):
     eventually(
         lambda: "heliograph_kafka_consumer_lag_records{" in page(service)[1],
         20,
-        service.child.told,
+        service.child.output,
     )
     yield service
     service.drain()
@@ -146,7 +146,7 @@ def test_the_lag_falls_to_zero(busy, bench):
     eventually(
         lambda: value(samples(prometheus(page(busy)[1])), "kafka_consumer_lag_records") == 0,
         20,
-        busy.child.told,
+        busy.child.output,
     )
 
 
@@ -166,7 +166,7 @@ def test_the_lag_in_seconds_is_the_age_of_the_oldest_record(bench, simulators):
         found = samples(prometheus(page(service)[1]))
         return value(found, "kafka_consumer_lag_seconds", source=bench.topics.source)
 
-    eventually(lambda: lag() >= 100, 60, service.child.told)
+    eventually(lambda: lag() >= 100, 60, service.child.output)
     assert lag() < 100 + 300
     service.child.kill()
 

@@ -136,7 +136,7 @@ def test_a_wrong_clock_is_reported_before_key_and_team(bench, peer, command, pus
     _, _, err = command(server, "channels list", "--bundle-id", APP)
     bench.produce([record(new_event())])
     service = bench.run(server)
-    eventually(lambda: service.log_lines(REFUSED), 30, service.child.told)
+    eventually(lambda: service.log_lines(REFUSED), 30, service.child.output)
     [line] = service.log_lines(REFUSED)
     for said in (out, err):
         assert "`team_id`" in said, said
@@ -204,7 +204,7 @@ def test_no_reason_puts_control_characters_into_readiness(bench, peer):
     bench.produce([record(new_event())])
     service = bench.start(bench.configuration(server))
     bench.wait_for_outcomes(1, service=service)
-    eventually(lambda: "a?]0;x??[2J" in service.fetch("/ready")[1], 30, service.child.told)
+    eventually(lambda: "a?]0;x??[2J" in service.fetch("/ready")[1], 30, service.child.output)
     assert steering_in(service.fetch("/ready")[1]) <= {"\n"}
     assert not any(map(steering_in, service.child.lines("stderr")))
 
@@ -220,11 +220,11 @@ def test_the_reason_of_a_goaway_before_settings_parks_the_credential(bench, peer
 
     service = bench.start(bench.configuration(server))
     bench.produce([record(new_event())])
-    eventually(lambda: service.log_lines(REFUSED), 30, service.child.told)
+    eventually(lambda: service.log_lines(REFUSED), 30, service.child.output)
     eventually(
         lambda: "parked: BadCertificateEnvironment" in service.fetch("/ready")[1],
         30,
-        service.child.told,
+        service.child.output,
     )
     [line] = service.log_lines(REFUSED)
     assert (line["level"], line["reason"]) == ("error", "BadCertificateEnvironment")
@@ -251,7 +251,7 @@ def test_a_goaway_takes_one_log_line_with_its_reason(bench, peer):
     server.debug = [(b"too_many_pings", 11), (b'{"reason":"InvalidProviderToken"}', 0)]
     bench.produce([record(new_event())])
     service = bench.run(server)
-    eventually(lambda: service.log_lines(REFUSED), 60, service.child.told)
+    eventually(lambda: service.log_lines(REFUSED), 60, service.child.output)
     [line] = service.log_lines(REFUSED)
     assert line["reason"] == "InvalidProviderToken"
     first = service.log_lines(GOING)[0]
@@ -309,4 +309,4 @@ def test_an_invalid_time_is_left_out_and_counted(bench, peer):
     # Null means no time, and is not an error.
     counted = len(times) - 5
     series = "heliograph_apns_implausible_times_total"
-    eventually(lambda: metric(service, series) == counted, 10, service.child.told)
+    eventually(lambda: metric(service, series) == counted, 10, service.child.output)

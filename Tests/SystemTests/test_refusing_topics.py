@@ -35,12 +35,12 @@ def test_a_deleted_dead_letter_topic_delays_only_events_that_need_it(
         name = f'heliograph_partition_paused{{topic="{bench.topics.source}",partition="0"}} 1'
         return name in metrics
 
-    eventually(stands, 60, service.child.told)
+    eventually(stands, 60, service.child.output)
     good = bench.produce([record(new_event()) for _ in range(2 * IN_FLIGHT)], partition=1)
     wanted = {place.position for place in good}
-    eventually(lambda: wanted <= set(positions(bench)), 60, service.child.told)
+    eventually(lambda: wanted <= set(positions(bench)), 60, service.child.output)
     # librdkafka looks for a missing topic for a while before it gives up.
-    eventually(lambda: service.fetch("/ready")[0] == 503, 60, service.child.told)
+    eventually(lambda: service.fetch("/ready")[0] == 503, 60, service.child.output)
 
     apache.kafka.create(bench.topics.dead_letters, 2)
     bench.wait_until_settled(90, service=service)

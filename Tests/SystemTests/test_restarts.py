@@ -221,10 +221,10 @@ def test_of_two_static_members_with_one_id_the_older_exits_and_says_why(broker, 
         written.extend(bench.produce(records(10)))
         return not older.child.is_running
 
-    eventually(older_has_ended, 60, older.child.told, interval=0.5)
+    eventually(older_has_ended, 60, older.child.output, interval=0.5)
     assert older.child.wait_for_exit() == 1
     said = "kafka.group_instance_id: another process uses the same one"
-    assert [line for line in older.child.lines("stderr") if said in line], older.child.told()
+    assert [line for line in older.child.lines("stderr") if said in line], older.child.output()
     bench.wait_until_settled(service=younger)
     younger.drain(DRAIN_SECONDS)
     assert set(outcome_counts(bench)) == {place.position for place in written}

@@ -57,7 +57,7 @@ def open_connections(service):
 
 
 def wait_for_log(service, message, count=1, seconds=30):
-    eventually(lambda: len(service.log_lines(message)) >= count, seconds, service.child.told)
+    eventually(lambda: len(service.log_lines(message)) >= count, seconds, service.child.output)
 
 
 def assert_all_accepted(bench, service, count):
@@ -78,7 +78,7 @@ def send_until(bench, condition, service):
         count += CONTINUOUS
         return condition()
 
-    eventually(sent_and_met, 60, service.child.told, interval=0.25)
+    eventually(sent_and_met, 60, service.child.output, interval=0.25)
     return count
 
 
@@ -128,7 +128,7 @@ def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_loaded(
     key_file.unlink()
     wait_for_log(service, REFUSED, 2)
     swapped(key_file, lambda path: path.write_bytes(good))
-    eventually(lambda: not service.warnings(), 30, service.child.told)
+    eventually(lambda: not service.warnings(), 30, service.child.output)
     sent += send_until(bench, lambda: service.log_lines(TAKEN), service)
     assert_all_accepted(bench, service, sent)
     assert not any(metric(service, unusable).values())
@@ -207,13 +207,13 @@ def test_the_right_key_reactivates_the_credential_at_once(
     service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
     bench.produce([record(new_event())])
     eventually(
-        lambda: "InvalidProviderToken" in str(service.warnings()), 30, service.child.told
+        lambda: "InvalidProviderToken" in str(service.warnings()), 30, service.child.output
     )
     # A rejected key keeps no connection.
     eventually(
         lambda: open_connections(service) == 0,
         30,
-        service.child.told,
+        service.child.output,
     )
     swapped(key_file, lambda path: path.write_bytes(right))
     wait_for_log(service, TAKEN)
@@ -269,7 +269,7 @@ def test_a_new_certificate_is_used_on_new_connections(bench, simulator, tmp_path
     eventually(
         lambda: any("bundle_ids" in line["problem"] for line in service.log_lines(REFUSED)),
         30,
-        service.child.told,
+        service.child.output,
     )
     sent += CONTINUOUS
     bench.produce(records(CONTINUOUS))
@@ -306,7 +306,7 @@ def test_a_certificate_refused_in_the_handshake_parks_its_credential(
     eventually(
         lambda: metric(service, "heliograph_apns_credentials_parked")['{credential="legacy"}'] == 1,
         30,
-        service.child.told,
+        service.child.output,
     )
     assert not service.log_lines("APNs connection failed")
     assert not server.requests
@@ -341,7 +341,7 @@ def test_a_certificate_that_is_not_yet_valid_is_loaded_when_it_becomes_valid(
     eventually(
         lambda: any("is not valid before" in line["problem"] for line in service.log_lines(REFUSED)),
         30,
-        service.child.told,
+        service.child.output,
     )
     assert not service.log_lines(TAKEN)
     wait_for_log(service, TAKEN, seconds=60)
@@ -368,7 +368,7 @@ def test_an_expired_certificate_is_named(bench, simulator, tmp_path):
     eventually(
         lambda: "the certificate has expired" in str(service.warnings()),
         30,
-        service.child.told,
+        service.child.output,
     )
     # The other credential still works.
     bench.produce(records(CONTINUOUS))

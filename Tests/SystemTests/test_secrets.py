@@ -191,7 +191,7 @@ def test_the_service_writes_no_secret(bed, proxy, registry, level, form, debug):
         lambda: service.child.is_silent
         or any("Backtrace took" in line for line in service.child.lines("stderr")),
         60,
-        service.child.told,
+        service.child.output,
     )
     # SIGSEGV from outside is not an instruction's fault: the runtime continues after its report.
     service.child.end()
@@ -259,9 +259,9 @@ def test_commands_write_no_secret(bed, proxy, registry):
         ),
     ]:
         ended = run_command(bed.folder, settings, *arguments)
-        assert ended.code == 0, (arguments, ended.said)
-        assert ended.said
-        assert_holds_none(ended.said, bed.secrets, arguments)
+        assert ended.code == 0, (arguments, ended.output)
+        assert ended.output
+        assert_holds_none(ended.output, bed.secrets, arguments)
 
 
 @pytest.mark.parametrize(
@@ -280,8 +280,8 @@ def test_a_failed_start_writes_no_secret(bed, proxy, registry, spoil):
     settings = bed.settings(proxy, registry, level="trace")
     spoil(settings)
     ended = run_command(bed.folder, settings, "run", seconds=90)
-    assert ended.code != 0, ended.said
-    assert_holds_none(ended.said, bed.secrets, "the complaint")
+    assert ended.code != 0, ended.output
+    assert_holds_none(ended.output, bed.secrets, "the complaint")
 
 
 @pytest.mark.takes(10)
@@ -303,7 +303,7 @@ def test_a_start_that_waits_for_kafka_writes_no_secret(bed, proxy, registry, spo
     spoil(settings)
     service = bed.bench.start(settings)
     waiting = "waiting for Kafka"
-    eventually(lambda: service.log_lines(waiting), 60, service.child.told)
-    assert service.child.terminate(40) == 0, service.child.told()
+    eventually(lambda: service.log_lines(waiting), 60, service.child.output)
+    assert service.child.terminate(40) == 0, service.child.output()
     said = "\n".join(service.child.lines("stdout") + service.child.lines("stderr"))
     assert_holds_none(said, bed.secrets, "the log")

@@ -32,7 +32,7 @@ def bench(broker, benches):
 
 
 def wait_for_log(service, message):
-    eventually(lambda: service.log_lines(message), 30, service.child.told)
+    eventually(lambda: service.log_lines(message), 30, service.child.output)
 
 
 def draining_service(bench, simulator, first):
@@ -40,7 +40,7 @@ def draining_service(bench, simulator, first):
     service = bench.run(simulator, limits={"drain_timeout": LONG_DRAIN})
     bench.produce(records(HELD))
     in_flight = f"heliograph_inflight_events {HELD}\n"
-    eventually(lambda: in_flight in service.fetch("/metrics")[1], 30, service.child.told)
+    eventually(lambda: in_flight in service.fetch("/metrics")[1], 30, service.child.output)
     service.child.send(first)
     wait_for_log(service, DRAINING.format(first.name))
     return service
@@ -53,7 +53,7 @@ def ended_by(service, second):
         service.child.send(second)
         return not service.child.is_running
 
-    eventually(has_ended, 10, service.child.told)
+    eventually(has_ended, 10, service.child.output)
     return service.child.wait_for_exit()
 
 

@@ -32,7 +32,7 @@ def test_a_connection_that_answers_only_pings_is_reported_and_replaced(bench, si
     eventually(
         lambda: simulator.control("GET", "/statistics")[1]["connections"] > 1,
         40,
-        service.child.told,
+        service.child.output,
     )
     bench.produce([record(new_event())])
     bench.wait_for_outcomes(1, service=service)
@@ -53,7 +53,7 @@ def test_unanswered_requests_are_counted_and_logged_once(bench, simulators):
     assert (outcome["outcome"], outcome["attempts"]) == ("accepted", 4)
     [told] = service.log_lines("APNs requests time out")
     assert (told["credential"], told["environment"]) == ("example", "production")
-    eventually(lambda: counted(service, "request_timeouts") == [3], 10, service.child.told)
+    eventually(lambda: counted(service, "request_timeouts") == [3], 10, service.child.output)
 
 
 def test_after_an_idle_goaway_the_next_event_gets_a_connection(bench, simulators):
@@ -62,7 +62,7 @@ def test_after_an_idle_goaway_the_next_event_gets_a_connection(bench, simulators
     bench.produce([record(new_event())])
     bench.wait_for_outcomes(1, service=service)
     assert simulator.control("POST", "/scenario", {"idle_timeout_ms": 500})[0] == 204
-    eventually(lambda: service.log_lines("APNs closed a connection"), 30, service.child.told)
+    eventually(lambda: service.log_lines("APNs closed a connection"), 30, service.child.output)
     bench.produce([record(new_event())])
     bench.wait_for_outcomes(2, service=service)
     outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]

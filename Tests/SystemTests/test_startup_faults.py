@@ -148,10 +148,10 @@ FATAL_FAULTS = {
 def assert_one_clear_line(service, pattern, lines=1):
     """The process exited with its own code, and one line per fault says what to fix."""
     code = service.child.wait_for_exit(EXIT_SECONDS)
-    assert code > 0, f"exit code {code}: {service.child.told()}"
+    assert code > 0, f"exit code {code}: {service.child.output()}"
     service.assert_no_crash()
     told = [line for line in service.child.lines("stderr") if re.search(pattern, line)]
-    assert len(told) == lines, service.child.told()
+    assert len(told) == lines, service.child.output()
 
 
 @pytest.mark.parametrize("fault", FATAL_FAULTS, ids=lambda fault: fault.__name__)
@@ -238,7 +238,7 @@ def assert_not_ready(service, pattern):
         return status == 503 and re.search(pattern, body)
 
     def what():
-        return f"{pattern} in /ready or an exit: {service.fetch('/ready')} {service.child.told()}"
+        return f"{pattern} in /ready or an exit: {service.fetch('/ready')} {service.child.output()}"
 
     eventually(explained, EXIT_SECONDS, what)
     if not service.child.is_running:
@@ -272,7 +272,7 @@ def test_a_certificate_of_another_authority_is_not_trusted(bench, simulator, sim
     apns = {"ca_file": simulators().ready["ca_file"]}
     service = bench.run(simulator, apns=apns)
     told = r"apns\.endpoints\.production.*certificate|apns\.ca_file"
-    eventually(lambda: re.search(told, str(service.warnings())), EXIT_SECONDS, service.child.told)
+    eventually(lambda: re.search(told, str(service.warnings())), EXIT_SECONDS, service.child.output)
     service.drain()
     assert simulator.requests() == []
 

@@ -96,7 +96,7 @@ def wait_for_number(browser, identifier, pattern, wanted, seconds=20):
 
 
 def show(browser, scripted, told, headline, look=(WIDE, False)):
-    scripted.told = told
+    scripted.status = told
     browser.look(*look[0], dark=look[1])
     browser.open(scripted.address)
     wait_for_text(browser, "state", headline)
@@ -127,7 +127,7 @@ def test_the_page_follows_the_service(browser, scripted):
     show(browser, scripted, status_page.idle(), "Ready")
     assert "No events at the moment" in text_of(browser, "summary")
     assert browser.run("return document.getElementById('reasons-section').hidden")
-    scripted.told = status_page.busy()
+    scripted.status = status_page.busy()
     wait_for_text(browser, "summary", "outcomes per second")
     tiles = text_of(browser, "tiles")
     assert "512" in tiles and "of 10,000 allowed" in tiles
@@ -136,7 +136,7 @@ def test_the_page_follows_the_service(browser, scripted):
     assert text_of(browser, "lag").index("310") < text_of(browser, "lag").index("41")
     label = "return document.querySelector('figure svg[role=img]').getAttribute('aria-label')"
     assert "accepted: now" in browser.run(label)
-    scripted.told = status_page.degraded()
+    scripted.status = status_page.degraded()
     wait_for_text(browser, "state", "Not ready: 1 reason")
     obstacles = text_of(browser, "obstacles")
     assert "parked: BadCertificate" in obstacles and "Renew the certificate" in obstacles
@@ -203,7 +203,7 @@ def test_a_hidden_tab_sends_no_requests(browser, scripted):
         """
     browser.run(hide, True)
     assert browser.run("return timer === undefined")
-    scripted.told = status_page.degraded()
+    scripted.status = status_page.degraded()
     browser.run(hide, False)
     wait_for_text(browser, "state", "Not ready")
 
@@ -215,7 +215,7 @@ def test_the_keyboard_pauses_the_page_and_numbers_stay(browser, scripted):
     pressed = "return document.getElementById('pause').getAttribute('aria-pressed')"
     assert browser.run(pressed) == "true" and "paused at" in text_of(browser, "freshness")
     assert browser.run("return timer === undefined")
-    scripted.told = status_page.degraded()
+    scripted.status = status_page.degraded()
     browser.press("Enter")
     assert browser.run(pressed) == "false"
     wait_for_text(browser, "state", "Not ready")

@@ -203,7 +203,7 @@ def test_tail_follows_until_it_is_interrupted(bed, number):
             bed.write([outcome(name)])
             child.wait_for("stdout", lambda line, name=name: name if name in line else None)
         child.send(number)
-        assert child.wait_for_exit() == 0, child.told()
+        assert child.wait_for_exit() == 0, child.output()
         found = [json.loads(line)["event_id"] for line in child.lines("stdout")]
         assert found == ["new", "newer"]
         assert child.lines("stderr")[-1] == "heliograph: 2 outcomes"

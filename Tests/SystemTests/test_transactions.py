@@ -35,10 +35,10 @@ def committed_outcomes(bench):
 
 def wait_for_committed(bench, count, service):
     def reached():
-        assert service.child.is_running, f"the service ended: {service.child.told()}"
+        assert service.child.is_running, f"the service ended: {service.child.output()}"
         return committed_outcomes(bench).total() >= count
 
-    eventually(reached, 60, lambda: f"{count} outcomes; {service.child.told()}", interval=0.2)
+    eventually(reached, 60, lambda: f"{count} outcomes; {service.child.output()}", interval=0.2)
 
 
 def each_once(written):
@@ -194,5 +194,5 @@ def test_of_two_members_with_one_transactional_id_the_older_exits(broker, simula
 
     eventually(work_until_the_older_ends, 60, "the older twin to end", interval=0.5)
     assert first.child.wait_for_exit(5) != 0
-    assert "results.transactional_id" in first.child.told()
+    assert "results.transactional_id" in first.child.output()
     twin.child.kill()

@@ -113,10 +113,10 @@ class World:
     def goes_on(self, count=BETWEEN):
         """Waits until the members have gone on for a while, as APNs sees it."""
         wanted = self.simulator.count() + count
-        eventually(lambda: self.simulator.count() >= wanted, GOES_ON_SECONDS, self.told, 0.2)
+        eventually(lambda: self.simulator.count() >= wanted, GOES_ON_SECONDS, self.output, 0.2)
 
-    def told(self):
-        return "\n".join(member.child.told() for member in self.members)
+    def output(self):
+        return "\n".join(member.child.output() for member in self.members)
 
     @contextlib.contextmanager
     def without(self, broker, end):
@@ -234,7 +234,7 @@ def unclean(world):
     def is_seen():
         return sum(member.count(CUT) for member in world.members) >= seen + len(cut)
 
-    eventually(is_seen, GOES_ON_SECONDS, world.told)
+    eventually(is_seen, GOES_ON_SECONDS, world.output)
     world.load.resume()
     world.goes_on()
 
@@ -306,7 +306,7 @@ def run(names, folder, rounds=1, is_transactional=False, is_short=False):
                 ROWS[name].do(world)
         events, lost, repeated, may_repeat = world.accounts()
         bound = rounds * sum(ROWS[name].bound for name in names) + may_repeat
-        told = f"{lost} of {events} events are lost, {repeated} pushes repeated: {world.told()}"
+        told = f"{lost} of {events} events are lost, {repeated} pushes repeated: {world.output()}"
         assert lost == 0 and repeated <= bound, told
         return events, lost, repeated, bound
 

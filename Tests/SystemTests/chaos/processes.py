@@ -22,7 +22,7 @@ def seconds_to_next_push(simulator, service, seconds=60):
         eventually(
             lambda: len(simulator.requests()) > before,
             seconds,
-            lambda: f"a push\n{service.child.told()}",
+            lambda: f"a push\n{service.child.output()}",
         )
         return passed()
 
@@ -74,7 +74,7 @@ def sigterm_while_the_broker_is_silent(lab):
     with stopwatch() as passed:
         code = service.child.terminate(40)
     bench.kafka.child.send(signal.SIGCONT)
-    assert code == 0, f"exit code {code}: {service.child.told()}"
+    assert code == 0, f"exit code {code}: {service.child.output()}"
     service.assert_no_crash()
     lab.wish(passed() <= 25, "exit within 25 s while the broker is silent")
     lab.note(f"silent broker: exit {code} after {passed():.1f} s")

@@ -146,7 +146,7 @@ def restarted_if_ended(lab, bench, service, settings):
         lab.wish(False, "stays up: libdispatch could not open a file")
     else:
         service.assert_no_crash()
-        assert code == 1, f"exit code {code}: {service.child.told()}"
+        assert code == 1, f"exit code {code}: {service.child.output()}"
         lab.wish(False, "stays up: the admin port could not accept, and the service exited cleanly")
     return bench.start(settings).wait_until_ready()
 
@@ -171,7 +171,7 @@ def memory_cap(lab):
     for _ in range(4):
         bench.write_records([record(new_event(payload=big_payload())) for _ in range(1000)])
     time.sleep(lab.size(5, 120))
-    assert service.child.is_running, service.child.told()
+    assert service.child.is_running, service.child.output()
     bytes_held = service.sampler.last["inflight_bytes"]
     link.become("open", cutting=True)
     lab.recovered(seconds_to_next_push(simulator, service), 10)

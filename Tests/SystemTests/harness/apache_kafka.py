@@ -151,9 +151,9 @@ class Broker:
     def pid(self):
         return self._child.pid
 
-    def told(self):
+    def output(self):
         """What it said."""
-        return self._child.told()
+        return self._child.output()
 
     def crash(self):
         self._child.kill()
@@ -478,7 +478,7 @@ def shared_apache_kafka(folder):
     with _started(folder, {}) as (broker, ports):
         yield json.dumps({"folder": str(folder), "ports": ports})
         if not broker.is_running:
-            print(f"the broker that all workers share ended: {broker.told()}")
+            print(f"the broker that all workers share ended: {broker.output()}")
 
 
 @contextlib.contextmanager

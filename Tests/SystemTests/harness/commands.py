@@ -16,7 +16,7 @@ class Ended:
     err: list
 
     @property
-    def said(self):
+    def output(self):
         return "\n".join(self.out + self.err)
 
 

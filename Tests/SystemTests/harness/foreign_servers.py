@@ -52,13 +52,13 @@ def running(folder, arguments):
         address = f"https://localhost:{port}"
         words = [str(word) for word in arguments(port)]
         with Child(words, {"HOME": str(folder)}, folder=folder) as child:
-            eventually(lambda: listens(child, port), 60, lambda: f"it to listen: {child.told()}")
+            eventually(lambda: listens(child, port), 60, lambda: f"it to listen: {child.output()}")
             ready = {**identity, "production": address, "sandbox": address}
             yield ForeignServer(folder, child, ready)
 
 
 def listens(child, port):
-    assert child.is_running, f"it ended: {child.told()}"
+    assert child.is_running, f"it ended: {child.output()}"
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
         return True
     return False

@@ -139,7 +139,7 @@ class Kafka:
         starts = 0
 
         def told():
-            return "".join(f"\n{process.told()}" for process in processes)
+            return "".join(f"\n{process.output()}" for process in processes)
 
         def registered():
             nonlocal starts
@@ -147,7 +147,7 @@ class Kafka:
                 if not process.is_running:
                     assert starts < 2, f"a broker ended:{told()}"
                     starts += 1
-                    warnings.warn(f"a broker ended, and starts again: {process.told()}")
+                    warnings.warn(f"a broker ended, and starts again: {process.output()}")
                     process.start_again()
             try:
                 return len(self._producer.list_topics(timeout=1).brokers) == count
@@ -398,11 +398,11 @@ class Kafka:
         """Waits until the topic holds at least `count` records."""
 
         def reached():
-            assert child is None or child.is_running, f"the service ended early: {child.told()}"
+            assert child is None or child.is_running, f"the service ended early: {child.output()}"
             return self.count(topic) >= count
 
         def what():
-            told = child.told() if child else ""
+            told = child.output() if child else ""
             return f"{count} records in {topic}; it has {self.count(topic)}\n{told}"
 
         eventually(reached, seconds, what, interval=0.1)
@@ -428,7 +428,7 @@ class Kafka:
             return all(committed[p] == end for p, end in ends.items())
 
         def what():
-            told = child.told() if child else ""
+            told = child.output() if child else ""
             return f"commits of {group} at {ends}; they are {self.committed(group, topic)}\n{told}"
 
         eventually(settled, seconds, what, interval=0.1)

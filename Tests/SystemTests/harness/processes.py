@@ -85,7 +85,7 @@ class Child:
         with self._spoken:
             return list(self._lines[stream])
 
-    def told(self):
+    def output(self):
         """Its whole output, for the message of a failing test."""
         return f"{self.name} ({self._process.poll()}):\n" + "\n".join(
             self.lines("stdout")[-20:] + self.lines("stderr")[-60:]
@@ -104,7 +104,7 @@ class Child:
                 if deadline.passed or self._open_streams == 0:
                     break
                 self._spoken.wait(deadline.remaining)
-        raise AssertionError(f"no such line on {stream} within {seconds} s from {self.told()}")
+        raise AssertionError(f"no such line on {stream} within {seconds} s from {self.output()}")
 
     def wait_for_json(self, stream="stdout", seconds=20):
         """The first JSON object that it prints."""
@@ -115,7 +115,7 @@ class Child:
         try:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {seconds} s: {self.told()}") from None
+            raise AssertionError(f"still running after {seconds} s: {self.output()}") from None
         self._is_end_known = True
         for reader in self._readers:
             reader.join(5)
@@ -138,7 +138,7 @@ class Child:
     def kill(self):
         """Ends it with SIGKILL, as a crash would. It must still be running."""
         code = self.end()
-        assert code == -signal.SIGKILL, f"it had ended before it was killed: {self.told()}"
+        assert code == -signal.SIGKILL, f"it had ended before it was killed: {self.output()}"
 
     def end(self):
         """Ends it if it still runs; returns the exit code."""
@@ -152,7 +152,7 @@ class Child:
         ended_alone = not self.is_running and not self._is_end_known
         self.end()
         if exception[0] is None:
-            assert not ended_alone, f"it ended without a request: {self.told()}"
+            assert not ended_alone, f"it ended without a request: {self.output()}"
 
 
 def json_object(line):

@@ -59,8 +59,8 @@ def running_real_registry():
             registry = RealRegistry(port)
 
             def answers():
-                assert child.is_running, f"it ended: {child.told()}"
+                assert child.is_running, f"it ended: {child.output()}"
                 return registry.answers()
 
-            eventually(answers, 120, lambda: f"the registry to answer: {child.told()}")
+            eventually(answers, 120, lambda: f"the registry to answer: {child.output()}")
             yield registry

@@ -120,7 +120,7 @@ class Sampler:
         while 1 < len(self._unbalanced) < REST_SAMPLES and not self._end.wait(PERIOD_SECONDS):
             self.look()
         was_seen = self.samples > 0 or not self._service.has_port
-        assert was_seen, f"nobody saw the metrics of {self._service.child.told()}"
+        assert was_seen, f"nobody saw the metrics of {self._service.child.output()}"
 
     def _look_at_memory(self):
         try:

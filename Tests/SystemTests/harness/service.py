@@ -192,11 +192,11 @@ class Service:
 
     def wait_until_ready(self, seconds=30):
         def ready():
-            assert self.child.is_running, f"the service ended: {self.child.told()}"
+            assert self.child.is_running, f"the service ended: {self.child.output()}"
             return self.fetch("/ready")[0] == 200
 
         def what():
-            return f"/ready; it says {self.fetch('/ready')}\n{self.child.told()}"
+            return f"/ready; it says {self.fetch('/ready')}\n{self.child.output()}"
 
         eventually(ready, seconds, what)
         return self
@@ -205,7 +205,7 @@ class Service:
         """Sends SIGTERM; the service must drain and exit with 0."""
         self.sampler.look_last()
         code = self.child.terminate(seconds)
-        assert code == 0, f"exit code {code} after SIGTERM: {self.child.told()}"
+        assert code == 0, f"exit code {code} after SIGTERM: {self.child.output()}"
         self.assert_no_crash()
 
     def has_trapped(self):
@@ -223,12 +223,12 @@ class Service:
     def assert_no_crash(self):
         code = self.child.exit_code
         is_in_order = code is None or code >= 0 or code == -signal.SIGKILL
-        assert is_in_order, f"ended by signal {-code}: {self.child.told()}"
+        assert is_in_order, f"ended by signal {-code}: {self.child.output()}"
         lines = self.child.lines("stdout") + self.child.lines("stderr")
         # Text that the log quotes, such as librdkafka's "Fatal error", is not a crash.
         said = "\n".join(line for line in lines if json_object(line) is None)
         found = [word for word in CRASH_WORDS if word in said]
-        assert not found, f"{found} in the output of {self.child.told()}"
+        assert not found, f"{found} in the output of {self.child.output()}"
 
     def __enter__(self):
         return self

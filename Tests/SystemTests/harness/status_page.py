@@ -193,7 +193,7 @@ class ScriptedService:
     """Serves the real page with its headers, and the document that it is given."""
 
     def __init__(self, page, headers):
-        self.told = idle()
+        self.status = idle()
         self.answers = 0
         self.is_silent = False
         service = self
@@ -207,7 +207,7 @@ class ScriptedService:
                     self.answer(page, headers)
                 elif self.path == "/status.json":
                     service.answers += 1
-                    body = json.dumps(service.told).encode()
+                    body = json.dumps(service.status).encode()
                     self.answer(body, {"Content-Type": "application/json"})
                 else:
                     self.send_error(404)

@@ -26,8 +26,8 @@ OMITS = [
     "remember after a crash which events beyond the committed offset have ended",
 ]
 SHARE = 1.0
-# Its version is reported, if it is there: without netty-tcnative, TLS is the JDK's.
-SHELF = re.compile(r"(pushy|kafka-clients|jackson-databind|netty-common|netty-tcnative)-(\d.*)\.jar")
+# Those whose versions a report names. TLS is the JDK's: there is no netty-tcnative.
+SHELF = re.compile(r"(pushy|kafka-clients|jackson-databind|netty-common)-(\d.*)\.jar")
 
 
 def jars():

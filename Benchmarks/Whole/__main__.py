@@ -11,7 +11,6 @@ Benchmarks/reports, to docs/performance.md and to the README.
 import argparse
 import dataclasses
 import functools
-import json
 import os
 import pathlib
 import sys

@@ -199,7 +199,7 @@ def sections(report):
         yield ["## Medians", "", *body]
         yield ["## Every round", "", *every_round(report)]
     if "counts" in report and "system_calls_per_event" not in report["counts"]:
-        yield ["System calls are not counted: the kernel does not let perf do it."]
+        yield ["System calls were not counted: perf was not allowed to, or came too late."]
     if "latency" in report:
         yield ["## Latency, ms", "", *latency(report["latency"])]
     if "parts" in report:

@@ -103,8 +103,8 @@ def bullets(name, report):
         theirs = markdown.turn_summary(report, COMPARED, "cpu_us_per_event")
         ratio = summary(markdown.ratios(report, COMPARED))
         return {
-            "Cost": f"{spread(ours)} µs of CPU an event, from Apache Kafka to APNs and back. A plain "
-            f"service on kafka-clients, Jackson and Pushy takes {spread(theirs)} µs, "
+            "Cost": f"{spread(ours)} µs of CPU an event, from Apache Kafka to APNs and back. "
+            f"A plain service on kafka-clients, Jackson and Pushy takes {spread(theirs)} µs, "
             f"{spread(ratio)} times as much, and does less."
         }
     if name != "whole":

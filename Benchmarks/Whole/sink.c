@@ -3,10 +3,11 @@
  *   sink CERTIFICATE.pem KEY.pem [DELAY_MS]
  *
  * One thread, nghttp2 and OpenSSL, TLS 1.3 only, on a free port of 127.0.0.1, which it prints as
- * {"port":N, ...}. A request must be a POST to /3/device/ with a bearer token and a topic; others get
- * 403. The answer carries the request's apns-id, DELAY_MS after the request. For each line on its
- * standard input it prints {"requests":N}: how many it has accepted so far. It judges nothing else:
- * it is here to cost the machine as little as possible, and to be none of the service's own code.
+ * {"port":N, ...}. A request must be a POST to /3/device/ with an apns-id, a bearer token and a
+ * topic; others get 403. The answer carries the request's apns-id, DELAY_MS after the request.
+ * For each line on its standard input it prints {"requests":N}: how many it has accepted so far.
+ * It judges nothing else: it is here to cost the machine as little as possible, and to be none of
+ * the service's own code.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

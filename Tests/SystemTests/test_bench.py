@@ -1,4 +1,4 @@
-"""scripts/bench on real parts: its reports have what they must have, and a wrong round is no figure.
+"""scripts/bench on real parts: reports have what they must have, and a wrong round fails the run.
 
 No time is looked at: other tests run beside these.
 """

@@ -116,7 +116,7 @@ extension KafkaConfiguration {
         ("metadata.max.age.ms", "180000"), ("topic.metadata.refresh.interval.ms", "60000"),
     ]
 
-    /// The queue holds more than a second of traffic: when full, 2.0.2 pauses fetching for 1 s.
+    /// The queue holds more than a second of traffic: when full, fetching pauses for 1 s.
     private static let consumerDefaults = [
         ("partition.assignment.strategy", "range,roundrobin"),
         ("session.timeout.ms", "30000"), ("heartbeat.interval.ms", "3000"),

@@ -166,8 +166,8 @@ import CRdkafka
         }
         guard let client = unsafe client else {
             let code = rd_kafka_last_error()
-            // If creation fails, 2.0.2 has freed the interceptors, and destroying would free them
-            // again.
+            // If creation fails, librdkafka before 2.13 has freed the interceptors, and destroying
+            // would free them again.
             if !hasInterceptor { unsafe rd_kafka_conf_destroy(conf) }
             throw KafkaError(code, text: String(nulTerminated: text))
         }

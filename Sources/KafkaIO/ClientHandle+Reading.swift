@@ -62,7 +62,13 @@ extension ClientHandle {
         guard question.askAside() else { return try question.ask().get() }
         var trouble = LastingTrouble()
         while true {
-            if let answer = question.answer(within: .milliseconds(20)) { return try answer.get() }
+            if let answer = question.answer(within: .milliseconds(20)) {
+                // From 2.3 on, the library may give up first, and names no cause.
+                if case .failure(let error) = answer, error.isOfConnection {
+                    throw trouble.error(lasting: .zero, at: .now) ?? error
+                }
+                return try answer.get()
+            }
             do throws(KafkaError) {
                 while let event = nextEvent() { try note(event, in: &trouble) }
                 if let error = trouble.error(lasting: LastingTrouble.toEnd, at: .now) {

@@ -89,7 +89,8 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     private static let ofConnection: Set<Code> = [
-        .transport, .timedOut, .allBrokersDown, .tls, .login, .unresolved, .badMessage,
+        .transport, .timedOut, .timedOutInQueue, .allBrokersDown, .tls, .login, .unresolved,
+        .badMessage,
     ]
 
     private static let ofPartition: Set<Code> = [
@@ -117,6 +118,8 @@ extension KafkaError.Code {
     public static let login = Self(RD_KAFKA_RESP_ERR__AUTHENTICATION)
     public static let unresolved = Self(RD_KAFKA_RESP_ERR__RESOLVE)
     public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
+    /// The request was never sent.
+    public static let timedOutInQueue = Self(RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE)
     public static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
     public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)

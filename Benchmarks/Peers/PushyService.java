@@ -73,7 +73,7 @@ public final class PushyService {
                 Map.of(
                         "bootstrap.servers", servers,
                         "acks", "all",
-                        "linger.ms", 5,
+                        "linger.ms", 20,
                         "compression.type", "lz4"),
                 new ByteArraySerializer(),
                 new ByteArraySerializer());

@@ -5,7 +5,7 @@
  *   kafka_floor produce SERVERS TOPIC COUNT BYTES
  *
  * Prints the CPU time of the process per record, in microseconds, user and system. As in the service
- * the producer is idempotent, with acks=all and linger.ms=5, and its delivery reports are read. The
+ * the producer is idempotent, with acks=all and linger.ms=20, and its delivery reports are read. The
  * rest is librdkafka's default: batches of up to 1 MB that are not compressed, where the service has
  * batch.size=131072 and lz4; and a consumer that checks no CRCs, where the service's does.
  */
@@ -85,7 +85,7 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
 static double produce(const char *servers, const char *name, long count, size_t bytes) {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     set(conf, "enable.idempotence", "true");
-    set(conf, "linger.ms", "5");
+    set(conf, "linger.ms", "20");
     rd_kafka_conf_set_dr_msg_cb(conf, delivered);
     rd_kafka_t *producer = client(RD_KAFKA_PRODUCER, conf, servers);
     rd_kafka_topic_t *topic = rd_kafka_topic_new(producer, name, NULL);

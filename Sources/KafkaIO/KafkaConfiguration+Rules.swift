@@ -129,8 +129,12 @@ extension KafkaConfiguration {
     ]
 
     /// The queue is larger than any limit in flight, so that it is rarely full.
+    ///
+    /// librdkafka sends each partition's batch in a request of its own, and an idempotent producer
+    /// has at most five requests on their way to a broker. While more are due, its thread spins. So
+    /// batches wait for 20 ms, which makes few requests; nobody is waiting for an outcome.
     private static let producerDefaults = [
-        ("linger.ms", "5"), ("batch.size", "131072"), ("batch.num.messages", "10000"),
+        ("linger.ms", "20"), ("batch.size", "131072"), ("batch.num.messages", "10000"),
         ("compression.codec", "lz4"), ("queue.buffering.max.messages", "50000"),
         ("queue.buffering.max.kbytes", "65536"), ("message.timeout.ms", "120000"),
         ("request.timeout.ms", "15000"), ("retry.backoff.ms", "100"),

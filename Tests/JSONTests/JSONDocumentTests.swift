@@ -163,6 +163,19 @@ import Testing
         #expect(JSONName(name).contentHash != JSONName(other).contentHash)
     }
 
+    /// A key that everybody can read would still let producers choose such names.
+    @Test func `the key of the hash is new in each process`() async throws {
+        let other = await #expect(
+            processExitsWith: .success,
+            observing: [\.standardOutputContent]
+        ) {
+            print("hash \(JSONName("a name").contentHash) of another process")
+        }
+        let text = String(decoding: try #require(other).standardOutputContent, as: UTF8.self)
+        #expect(text.contains("of another process"))
+        #expect(!text.contains("hash \(JSONName("a name").contentHash) of"))
+    }
+
     @Test(arguments: [1, 7, 8, 14, 28, 29, 40, 1000])
     func `every byte of a name affects its hash`(length: Int) {
         let name = [UInt8](repeating: UInt8(ascii: "a"), count: length)

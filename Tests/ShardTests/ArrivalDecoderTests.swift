@@ -1,5 +1,6 @@
 import Delivery
 import EventCodec
+import JSONSchema
 import Shard
 import Testing
 import Vocabulary
@@ -153,5 +154,25 @@ import Vocabulary
         #expect(!arrive(&decoder).isEvent)
         decoder.forgetUseless()
         #expect(arrive(&decoder).isEvent, "it waits again")
+    }
+
+    @Test func `a shard's schemas have a size limit in bytes`() throws {
+        let role = try Self.roles()[PartitionID(index: 0)]
+        var decoder = try Self.decoder { _, _ in }
+        let text = String(repeating: "x", count: 3 << 20)
+        let large = RegisteredSchema.usable(
+            try Schema(text: Array(#"{"const":"\#(text)"}"#.utf8))
+        )
+        /// The schema rejects every event; without it, an event waits.
+        func isKnown(_ number: UInt8) -> Bool {
+            let record = Self.record([0, 0, 0, 0, number] + Self.event)
+            return !decoder.read(record, as: role, Self.dead, now: Self.now).arrival.isEvent
+        }
+        let count = UInt8(ShardSchemas.maxByteCount / large.byteCount)
+        for number in 1...count { decoder.fetched(.id(UInt32(number)), large) }
+        #expect(isKnown(1) && isKnown(count))
+
+        decoder.fetched(.id(UInt32(count) + 1), large)
+        #expect(!isKnown(1) && isKnown(count + 1))
     }
 }

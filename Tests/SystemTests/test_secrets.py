@@ -233,6 +233,27 @@ def test_a_crash_leaves_no_core_dump(tmp_path):
     assert not killed_with_cores_allowed(command, tmp_path, b"\n" * 1_000_000)
 
 
+def test_the_limit_on_core_dumps_is_one_byte(tmp_path):
+    """With 0, the kernel would still run a `core_pattern` program, and show it the memory."""
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    if hard == 0:
+        pytest.skip("the limit on core dumps cannot be raised here")
+    (tmp_path / "key").write_text(FINGERPRINT_KEY)
+    command = [built_binary("heliograph"), "fingerprint", "--key-file", tmp_path / "key", "-"]
+    child = subprocess.Popen(
+        [*LEASH, *map(str, command)],
+        stdin=subprocess.PIPE,
+        env=clean_environment(),
+    )
+    with child:
+        # More than a pipe holds: it reads only after it has set the limit.
+        child.stdin.write(b"\n" * 1_000_000)
+        child.stdin.flush()
+        limits = resource.prlimit(child.pid, resource.RLIMIT_CORE)
+        child.communicate()
+    assert limits == (1, 1)
+
+
 def test_commands_write_no_secret(bed, proxy, registry):
     settings = bed.settings(proxy, registry, level="info", format="json")
     good, bad = secret_event("a11c", 1), secret_event("bad0", 2, bundle_id="com.example.Nobody")

@@ -110,6 +110,11 @@ package import Vocabulary
         unsafe rd_kafka_mock_coordinator_set(cluster, "group", group, Int32(broker))
     }
 
+    /// Makes a broker lead the partition: a new topic's leaders are random.
+    package func moveLeader(of partition: Int32, of topic: KafkaTopic, toBroker broker: Int) {
+        unsafe rd_kafka_mock_partition_set_leader(cluster, topic.name, partition, Int32(broker))
+    }
+
     /// Makes metadata, produce and fetch responses report this error for the topic; nil: no error.
     package func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
         let error = code?.libraryCode ?? RD_KAFKA_RESP_ERR_NO_ERROR

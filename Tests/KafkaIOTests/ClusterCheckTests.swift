@@ -25,11 +25,14 @@ import Vocabulary
         let kafka = try EmbeddedKafka(brokers: 3)
         let topic = KafkaTopic("spread")
         try kafka.createTopic(topic, partitions: 7)
+        for partition in 0..<7 as Range<Int32> {
+            kafka.moveLeader(of: partition, of: topic, toBroker: Int(partition) % 3 + 1)
+        }
         let check = try ClusterCheck(bootstrapServers: kafka.bootstrapServers, properties: [:])
         defer { check.destroyAside() }
         let layout = try #require(try check.describe([topic], deadline: .seconds(20))[topic]).get()
         #expect(layout.partitionCount == 7)
-        #expect(layout.onePerLeader.count == 3)
+        #expect(layout.onePerLeader == [0, 1, 2])
         #expect(layout.leaderless.isEmpty)
     }
 

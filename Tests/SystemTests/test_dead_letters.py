@@ -180,10 +180,10 @@ def test_filters_select_dead_letters(bed):
 
 def test_an_empty_topic_differs_from_a_missing_one(bed):
     empty = bed.command("list")
-    assert (empty.code, empty.out) == (0, [])
+    assert (empty.code, empty.out) == (0, []), empty.output
     assert "0 dead letters" in empty.output
     replayed = bed.command("replay")
-    assert (replayed.code, replayed.out) == (0, [])
+    assert (replayed.code, replayed.out) == (0, []), replayed.output
     assert "0 of 0 dead letters replayed" in replayed.output
     missing = bed.command("list", results={"dead_letter_topic": "no-such-topic"})
     assert missing.code == 1

@@ -59,7 +59,7 @@ def broker(case):
 
 
 @contextlib.contextmanager
-def world(case, simulator_options=()):
+def world(case):
     """A broker, a simulator and a folder, for one run or several."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
@@ -68,7 +68,7 @@ def world(case, simulator_options=()):
         scenario = {**SCENARIO, "latency_ms": case.latency_ms}
         # A line of each request would take longer than its answer.
         simulator = stack.enter_context(
-            running_simulator(folder / "apns", scenario, simulator_options, logs_requests=False)
+            running_simulator(folder / "apns", scenario, logs_requests=False)
         )
         yield kafka, simulator, folder
 

@@ -12,6 +12,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from .deadlines import eventually
 from .processes import ROOT
 
 PATIENCE = 60
@@ -32,14 +33,41 @@ class Rights:
     def set(self, rights):
         """Gives these, and takes all others away that were given here."""
         rights = set(rights)
+        taken = self._given - rights
         self._do(self._admin.create_acls, AclBinding, rights - self._given)
-        self._do(self._admin.delete_acls, AclBindingFilter, self._given - rights)
+        self._do(self._admin.delete_acls, AclBindingFilter, taken)
         self._given = rights
+        # The controller answers before the broker, which decides, has heard of it.
+        eventually(lambda: self._are_known(rights, taken), PATIENCE, "the broker to know of rights")
 
     def _do(self, change, kind_of, rights):
         bindings = [self._binding(kind_of, *right) for right in rights]
         for future in change(bindings).values() if bindings else ():
             future.result(PATIENCE)
+
+    def _are_known(self, given, taken):
+        known = self._known()
+        return given <= known and not taken & known
+
+    def _known(self):
+        """What the broker lets the principal do."""
+        every = AclBindingFilter(
+            ResourceType.ANY,
+            None,
+            ResourcePatternType.ANY,
+            f"User:{self._principal}",
+            None,
+            AclOperation.ANY,
+            AclPermissionType.ALLOW,
+        )
+        bindings = self._admin.describe_acls(every).result(PATIENCE)
+        return {self._right(binding) for binding in bindings}
+
+    @staticmethod
+    def _right(binding):
+        is_prefix = binding.resource_pattern_type == ResourcePatternType.PREFIXED
+        name = binding.name + "*" * is_prefix
+        return binding.restype.name, name, binding.operation.name
 
     def _binding(self, kind_of, kind, name, operation):
         is_prefix = name.endswith("*")

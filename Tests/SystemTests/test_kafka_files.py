@@ -3,11 +3,15 @@
 the service drains, exits with 75, and restarts with them.
 """
 
+import datetime
+import json
 import os
 import signal
+import time
 
 import pytest
 
+from harness.apache_kafka import kafka_home, running_apache_kafka
 from harness.deadlines import eventually
 from harness.events import records
 from harness.service import outcomes_of
@@ -89,6 +93,49 @@ def test_a_new_certificate_is_used_and_nothing_is_lost(
     found = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
     assert len(found) == 300 and {outcome["outcome"] for outcome in found} == {"accepted"}
     again.drain()
+
+
+@pytest.mark.skipif(not kafka_home(), reason="needs Apache Kafka in KAFKA_HOME")
+@pytest.mark.takes(150)
+def test_a_certificate_that_expires_under_way_is_told_and_replaced_without_loss(
+    benches, simulators, tmp_path
+):
+    with running_apache_kafka(tmp_path / "kafka") as apache:
+        bench, simulator = benches(apache.kafka), simulators()
+        # Time for the service to start in.
+        ends = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
+        first = apache.certificates.sign("short-lived", ends=f"{ends:%Y%m%d%H%M%SZ}")
+        certificate = tmp_path / "client.pem"
+        certificate.write_text(first.read_text())
+        own = {name: str(certificate) for name in ("ssl.certificate.location", "ssl.key.location")}
+        settings = settings_for(bench, simulator, apache, "MUTUAL", apache.tls(**own))
+        service = bench.start(settings).wait_until_ready(60)
+        bench.produce(records(50))
+        bench.wait_for_outcomes(50, service=service)
+        bench.wait_until_settled(service=service)
+
+        # Connections outlive the certificate: only a new one shows it to the broker.
+        eventually(lambda: time.time() > ends.timestamp() + 1, 120, "the certificate to expire")
+        apache.broker.stop()
+        apache.broker.start_again()
+        apache.kafka.wait_for_brokers(1, [apache.broker])
+        bench.produce(records(50))
+
+        def reasons():
+            told = json.loads(service.fetch("/ready")[1])
+            return [one for one in told["reasons"] if "client certificate" in str(one)]
+
+        [reason] = eventually(reasons, 60, service.child.output)
+        assert "it has expired, or the broker does not trust its authority" in reason["reason"]
+        put(certificate, apache.certificates.sign("second").read_text())
+        service.child.send(signal.SIGHUP)
+        ended_with(service, 75)
+        again = bench.start(settings).wait_until_ready(60)
+        bench.wait_for_outcomes(100, service=again)
+        bench.wait_until_settled(service=again)
+        found = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+        assert len(found) == 100 and {outcome["outcome"] for outcome in found} == {"accepted"}
+        again.drain()
 
 
 def test_a_new_password_is_used_later_unless_only_a_warning_is_configured(

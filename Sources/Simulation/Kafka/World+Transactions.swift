@@ -61,14 +61,16 @@ extension World {
     ) -> Set<DeliveryID> {
         let transactions = member.engine.transactions
         let waiting = (transactions?.waiting ?? []) + (transactions?.aside ?? [])
-        let ended = Set(publications.map(\.tag.delivery)).filter { member.publishing[$0] == nil }
-        let all = waiting + publications.map(\.tag.delivery)
+        // Most of those that wait were noted in an earlier turn.
+        let isNew = { member.publishing[$0] == nil }
+        let ended = publications.map(\.tag.delivery).filter(isNew)
+        let all = waiting.filter(isNew) + ended
         // A duplicate was recognized on arrival, while its original was in flight; the original may
         // end in the same turn.
         let isDuplicate = { member.delivery($0)?.outcome?.kind == .duplicate }
         for delivery in all where isDuplicate(delivery) { beginPublishing(delivery, by: member) }
         for delivery in all { beginPublishing(delivery, by: member) }
-        return ended
+        return Set(ended)
     }
 
     private mutating func beginPublishing(_ delivery: DeliveryID, by member: Member) {

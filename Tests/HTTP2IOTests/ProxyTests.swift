@@ -74,6 +74,8 @@ import Testing
         ("HTTP/1.1 302 200\r\n\r\n", .refused(status: 302)),
         ("HTTP/1.1 abc\r\n\r\n", .notHTTP),
         ("HTTP/1.1\r\n\r\n", .notHTTP),
+        ("HTTP/2.0 200 OK\r\n\r\n", .notHTTP),
+        ("SSH-1.99 200 OK\r\n\r\n", .notHTTP),
         // No status, but digits where one might be found.
         ("HTTP/1.1\r\nX: 200\r\n\r\n", .notHTTP),
         ("HTTP/1.1\r\n 200 OK\r\n\r\n", .notHTTP),

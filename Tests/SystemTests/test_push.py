@@ -7,6 +7,7 @@ import yaml
 
 from harness.events import APP, encoded, new_event, payload_bytes, sha256
 from harness.processes import built_binary, clean_environment
+from harness.strict_peer import running_peer
 
 TOKEN = "a11ce000" + "5e" * 28
 DEAD = "dead0000" + "5e" * 28
@@ -21,11 +22,12 @@ def simulator(simulators):
 
 @pytest.fixture
 def push(broker, benches, simulator, tmp_path):
-    """Runs the command with a configuration for the simulator."""
+    """Runs the command with a configuration for the simulator, or for another peer."""
     path = tmp_path / "heliograph.yaml"
-    path.write_text(yaml.safe_dump(benches(broker, 1).configuration(simulator)))
+    bench = benches(broker, 1)
 
-    def run(*arguments, stdin=b""):
+    def run(*arguments, stdin=b"", peer=simulator):
+        path.write_text(yaml.safe_dump(bench.configuration(peer)))
         command = [built_binary("heliograph"), "push", "--config", path, *arguments]
         return subprocess.run(
             [word if isinstance(word, bytes) else str(word) for word in command],
@@ -65,6 +67,25 @@ def test_a_reason_sent_before_any_request_is_shown(push, simulator):
     done = push("--token", TOKEN, "--bundle-id", APP, "--alert", "Hello")
     assert (done.returncode, done.stdout, simulator.requests()) == (1, b"", [])
     assert "BadCertificateEnvironment" in done.stderr.decode()
+
+
+def test_a_long_or_misleading_answer_is_cut_and_marked(push, tmp_path):
+    """As of a proxy in APNs' place: no line of it looks like one of the report."""
+    told, fake = "v" * 3000, b"accepted: APNs has it."
+    body = b"gateway\r\n" + fake + b"\n" + b"b" * 9000
+
+    def answer(connection, request):
+        connection.answer(request, 502, body, told=told)
+
+    with running_peer(tmp_path / "peer", answer) as peer:
+        done = push("--token", TOKEN, "--bundle-id", APP, "--alert", "Hello", peer=peer)
+    assert done.returncode == 1, done.stderr
+    lines = done.stdout.splitlines()
+    assert b"| " + fake in lines and fake not in lines
+    [header] = [line for line in lines if line.startswith(b"< told: ")]
+    bodies = [line for line in lines if line.startswith(b"| ")]
+    assert len(header) < 1100 and len(b"".join(bodies)) < 4200
+    assert header.endswith("…".encode()) and bodies[-1].endswith("…".encode())
 
 
 def test_an_event_is_sent_unchanged(push, simulator):

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import tempfile
 import time
 
 import jwt
@@ -41,17 +42,19 @@ def h2load_floor(ready, count, payload_bytes, prefix=()):
     key = pathlib.Path(ready["key_file"]).read_text()
     claims = {"iss": ready["team_id"], "iat": int(time.time())}
     token = jwt.encode(claims, key, "ES256", headers={"kid": ready["key_id"]})
-    body = FOLDER / "body.json"
     text = '{"aps":{"alert":"%s"}}'
-    body.write_text(text % ("x" * max(payload_bytes - len(text) + 2, 0)))
     headers = {
         "authorization": f"bearer {token}",
         "apns-topic": APP,
         "apns-push-type": "alert",
         "apns-id": "11111111-2222-3333-4444-555555555555",
     }
-    words = [*prefix, "h2load", "-n", str(count), "-c1", f"-m{STREAMS}", "-d", str(body)]
-    words += [word for item in headers.items() for word in ("-H", ": ".join(item))]
-    output, seconds = run_and_measure([*words, f"{ready['production']}/3/device/{'be7c' * 16}"])
+    url = f"{ready['production']}/3/device/{'be7c' * 16}"
+    fields = [word for item in headers.items() for word in ("-H", ": ".join(item))]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as body:
+        body.write(text % ("x" * max(payload_bytes - len(text) + 2, 0)))
+        body.flush()
+        words = [*prefix, "h2load", "-n", str(count), "-c1", f"-m{STREAMS}", "-d", body.name]
+        output, seconds = run_and_measure([*words, *fields, url])
     assert f"{count} succeeded" in output and f"{count} 2xx" in output, output
     return seconds / count * 1e6

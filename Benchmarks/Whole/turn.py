@@ -67,8 +67,11 @@ class Sample:
 
     @classmethod
     def between(cls, outcomes, first, last):
-        """Kafka was asked between two looks at the client: the truth lies between them."""
-        (at, cpu, usage), (later, more, _) = first, last
+        """Kafka was asked between two looks at the client: the truth lies between them.
+
+        What is counted is of the second look, when the outcomes have surely been made.
+        """
+        (at, cpu, _), (later, more, usage) = first, last
         return cls(outcomes, (at + later) / 2, (cpu + more) / 2, usage)
 
 

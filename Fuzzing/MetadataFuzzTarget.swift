@@ -17,7 +17,11 @@ private func take(_ input: [UInt8]) {
     case let form:
         let base = rest.prefix(8).reduce(0) { $0 << 8 | Int64($1) } & .max
         let codec = CommitMetadata.Codec.allCases[Int(form) % 3]
-        let prefix = CommitMetadata.prefix(hasMark: (form - 1) / 3 % 2 == 1, hasEnd: form > 6)
+        let prefix = CommitMetadata.prefix(
+            hasMark: (form - 1) / 3 % 2 == 1,
+            hasEnd: form > 6,
+            hasRecipients: input[1] / 16 % 2 == 1
+        )
         let text = sealed(rest.dropFirst(8), Offset(base), codec, prefix)
         check(text, base: Offset(base), within: limit)
     }
@@ -32,7 +36,13 @@ private func sealed(
     _ codec: CommitMetadata.Codec,
     _ prefix: [UInt8]
 ) -> String {
-    let checksum = CommitMetadata.checksum(of: partition, base: base, codec: codec, bytes)
+    let checksum = CommitMetadata.checksum(
+        of: partition,
+        base: base,
+        prefix: prefix,
+        codec: codec,
+        bytes
+    )
     var text = prefix + [codec.rawValue]
     Base64.url.append(bytes + CommitMetadata.littleEndian(checksum), to: &text)
     return String(decoding: text, as: UTF8.self)
@@ -44,11 +54,16 @@ private func check(_ text: String, base: Offset, within limit: Int) {
     precondition(settled.base == base && settled.span < CommitMetadata.maxSpan)
     if let mark = metadata.mark { precondition(mark.offset < base) }
     if let end = metadata.end { precondition(settled.isSettled(end.offset) && end.offset > base) }
+    for entry in metadata.recipients {
+        precondition(entry.record.offset >= base && !settled.isSettled(entry.record.offset))
+        precondition(!entry.settled.isEmpty && entry.settled.count < entry.settled.recipientCount)
+    }
     let written = metadata.text(for: partition)
     precondition(written.text.utf8.count <= CommitMetadata.maxCharacters)
     let read = try? CommitMetadata(written.text, base: base, of: partition)
     precondition(read?.nonce == metadata.nonce && read?.mark == metadata.mark)
-    precondition(written.cutAt == nil ? read == metadata : read?.settled != settled)
+    let isWhole = written.cutAt == nil && written.droppedRecipients == 0
+    precondition(isWhole ? read == metadata && written.text == text : read != metadata)
     // What is left out is what stands farthest.
     let short = metadata.text(for: partition, within: limit)
     precondition(short.text.utf8.count <= limit)
@@ -58,8 +73,13 @@ private func check(_ text: String, base: Offset, within limit: Int) {
     }
     precondition(part.settled.horizon <= settled.horizon)
     precondition(
-        short.cutAt.map { $0 == part.settled.horizon && part.end == nil } ?? (part == metadata)
+        short.cutAt.map { $0 == part.settled.horizon && part.end == nil }
+            ?? (part.settled == settled && part.end == metadata.end)
     )
+    let kept = part.recipients.count
+    precondition(Array(metadata.recipients.prefix(kept)) == part.recipients)
+    let dropped = metadata.recipients.dropFirst(kept).reduce(0) { $0 + $1.settled.count }
+    precondition(short.droppedRecipients == dropped)
 }
 
 @c(LLVMFuzzerTestOneInput)

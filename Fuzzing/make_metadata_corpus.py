@@ -1,5 +1,5 @@
-"""Writes the first inputs of the fuzzer of commit metadata: one of each codec, with and without a mark
-and an end.
+"""Writes the first inputs of the fuzzer of commit metadata: one of each codec, with and without a mark,
+an end and recipients.
 
 python3 make_metadata_corpus.py FOLDER
 """
@@ -16,9 +16,18 @@ BODIES = {
     "runs": (1, b"\x09" + b"\x01\x02\x02\x03"),
     "bitmap": (2, b"\x0a" + b"\x66\x01"),
 }
+# Their number, and for each record: the distance, the fingerprint, the number of recipients and the
+# form, and the set: runs of 1,000, a bitmap of eight. Both offsets are unsettled in each body.
+RUNS = b"\x0d\x0e\x0f\x10" + b"\xcc\x0f" + b"\x00\xf4\x03\xf4\x03"
+BITMAP = b"\x11\x12\x13\x14" + b"\x0d" + b"\x2a"
+RECIPIENTS = b"\x02" + b"\x00" + RUNS + b"\x0c" + BITMAP
+WITH_RECIPIENTS = 16
 INPUTS = {
     "nothing": TEXT,
-    "foreign": TEXT + b"p5D" + b"A" * 16,
+    "foreign": TEXT + b"p9D" + b"A" * 16,
+    "recipients-alone": b"\x13" + BASE + NONCE + b"\x00" + RECIPIENTS,
+    "recipients-many": b"\x13" + BASE + NONCE + b"\x00" + b"\x20" + (b"\x00" + RUNS) * 32,
+    "recipients-settled": b"\x13" + BASE + NONCE + b"\x09" + b"\x01\x02" + RUNS + b"\x02\x00\x03",
     "no-base64": TEXT + b"p1D====",
     "unsealed": TEXT + b"p1DAAAAAAAAAAAAAAAA",
     "empty": b"\x03" + BASE + NONCE + b"\x00",
@@ -32,6 +41,10 @@ for name, (place, body) in BODIES.items():
     ):
         form = (place or 3) + 3 * number
         INPUTS[name + suffix] = bytes([form]) + BASE + NONCE + records + body
+        span, rest = body[:1], body[1:]
+        INPUTS[f"{name}{suffix}-recipients"] = (
+            bytes([form + WITH_RECIPIENTS]) + BASE + NONCE + records + span + RECIPIENTS + rest
+        )
 
 folder = pathlib.Path(sys.argv[1])
 folder.mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ import Vocabulary
         ("", CommitMetadata.Problem.foreign),
         ("offset committed by a script", .foreign),
         ("p1", .foreign),
-        ("p5DAe7_wAAAAAAA", .foreign),
+        ("p9DAe7_wAAAAAAA", .foreign),
         ("p0DAe7_wAAAAAAA", .foreign),
         // An end, and nothing that would have one.
         ("p3DAe7_wA3w_soAIV7TLg", .notCanonical),

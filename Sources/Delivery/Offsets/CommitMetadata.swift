@@ -2,22 +2,40 @@ public import Vocabulary
 
 /// The metadata of a committed offset.
 ///
-/// It contains the writer's nonce, the settled offsets past the committed one, a mark of the record
-/// before it, and a mark of the last settled record.
+/// It contains the writer's nonce, the settled offsets past the committed one, the settled recipients
+/// of records that are not settled, a mark of the record before the committed offset, and a mark of
+/// the last settled record.
 ///
 /// ```
 /// text    = version codec base64url(payload), without padding; at most 4,096 characters
-/// version = "p1", "p2" with a mark, "p3" with an end, "p4" with both
-/// payload = nonce (4)  [mark]  [end]  span (varint)  body  crc32c (4); integers are little-endian
+/// version = "p1", "p2" with a mark, "p3" with an end, "p4" with both;
+///           "p5" to "p8" are the same with recipients
+/// payload = nonce (4)  [mark]  [end]  span (varint)  [records]  body  crc32c (4);
+///           integers are little-endian
 /// mark    = fingerprint (4)  committed offset - the record's (varint, 1 at least)
 /// end     = fingerprint (4) of the last settled record, which is the last of the span
+/// records = their number (varint, 1 at least), then for each, in offset order:
+///           offset - one past the record before it, or the committed offset (varint)
+///           fingerprint (4)  2 * (number of recipients - 2) + form (varint)  set
+/// form 0  = lengths of runs (varints), in turn unsettled and settled; only the first may be 0
+/// form 1  = a bit for each recipient, lowest bit first; 1 is settled; only if it is shorter
 /// codec D = one varint for each incomplete offset after the base: the settled ones before it
 /// codec R = pairs of varints: length of an incomplete run - 1, length of the settled run after it
 /// codec B = span - 1 bits for the offsets after the base, lowest bit first; 1 is settled
 /// ```
 ///
-/// The checksum covers the topic's name, partition (4), committed offset (8), codec and the payload
-/// before it, so that a text is valid only for its own offset.
+/// The checksum covers the topic's name, partition (4), committed offset (8), with recipients the
+/// version, codec and the payload before it, so that a text is valid only for its own offset.
+///
+/// A record with 1,000 recipients takes at most 134 bytes, which are 179 characters. The length of the
+/// text, with a mark and an end, if 1, 10 or 20 such records follow each other, the record behind
+/// them is settled, and of each these recipients are (`RecipientMetadataTests`):
+///
+/// | settled         |   1 |    10 |    20 |
+/// |-----------------|----:|------:|------:|
+/// | every second    | 205 | 1,791 | 3,551 |
+/// | the first half  |  45 |   191 |   351 |
+/// | all but three   |  51 |   258 |   485 |
 public struct CommitMetadata: Hashable, Sendable {
     /// Why metadata is ignored.
     public enum Problem: Error, Hashable, Sendable {
@@ -54,13 +72,22 @@ public struct CommitMetadata: Hashable, Sendable {
     /// This many offsets always fit, in any pattern, by codec B.
     public static let offsetsThatFit: Int64 = 24_300
 
+    /// The bytes that are left for recipients, whatever the pattern of this many incomplete offsets
+    /// among the `span` offsets past the committed one.
+    ///
+    /// Assumes the longest mark, an end and Kafka's default limit.
+    static func room(besides incompletes: Int, span: Int64) -> Int {
+        let offsets = min(2 * Int64(incompletes) + 128, span / 8 + 1)
+        return 3045 - Int(offsets)
+    }
+
     static let prefixByteCount = 2
     static let fixedByteCount = 8
     private static let fingerprintByteCount = 4
 
-    /// "p1" to "p4".
-    static func prefix(hasMark: Bool, hasEnd: Bool) -> [UInt8] {
-        [0x70, 0x31 + (hasMark ? 1 : 0) + (hasEnd ? 2 : 0)]
+    /// "p1" to "p8".
+    static func prefix(hasMark: Bool, hasEnd: Bool, hasRecipients: Bool = false) -> [UInt8] {
+        [0x70, 0x31 + (hasMark ? 1 : 0) + (hasEnd ? 2 : 0) + (hasRecipients ? 4 : 0)]
     }
 
     /// Random per engine; distinguishes its own commits from others'.
@@ -72,6 +99,8 @@ public struct CommitMetadata: Hashable, Sendable {
     ///
     /// nil: there is none, or an earlier version wrote the metadata, which did not include it.
     public let end: RecordMark?
+    /// Unsettled records with settled recipients, in offset order; also past the last settled offset.
+    public let recipients: [SettledRecipients]
 
     /// Leaves the mark out if it is so far back that its distance takes four bytes.
     ///
@@ -80,7 +109,8 @@ public struct CommitMetadata: Hashable, Sendable {
         nonce: UInt32,
         settled: SettledOffsets,
         mark: RecordMark? = nil,
-        end: RecordMark? = nil
+        end: RecordMark? = nil,
+        recipients: [SettledRecipients] = []
     ) {
         self.nonce = nonce
         self.settled = settled
@@ -94,11 +124,17 @@ public struct CommitMetadata: Hashable, Sendable {
             "the last settled record stands at the last settled offset"
         )
         self.end = end
+        precondition(
+            recipients.areUnsettled(in: settled),
+            "a settled record has no settled recipients"
+        )
+        self.recipients = recipients
     }
 
     static func checksum(
         of partition: TopicPartition,
         base: Offset,
+        prefix: [UInt8],
         codec: Codec,
         _ bytes: some Sequence<UInt8>
     ) -> UInt32 {
@@ -106,10 +142,14 @@ public struct CommitMetadata: Hashable, Sendable {
         checksum.update(partition.topic.name.utf8)
         checksum.update(littleEndian(partition.partition))
         checksum.update(littleEndian(base.rawValue))
+        // Versions without recipients do not, and must not change.
+        if hasRecipients(prefix) { checksum.update(prefix) }
         checksum.update(CollectionOfOne(codec.rawValue))
         checksum.update(bytes)
         return checksum.value
     }
+
+    private static func hasRecipients(_ prefix: [UInt8]) -> Bool { prefix[1] >= 0x35 }
 
     static func littleEndian<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
         (0..<Number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
@@ -120,17 +160,19 @@ extension CommitMetadata {
     /// The text for a commit of `settled.base`.
     ///
     /// If the offsets do not fit, the last ones and the `end` are cut off; their events are sent
-    /// again after a restart.
+    /// again after a restart. Recipients take what room the offsets leave: those of the first
+    /// records, as many records as fit whole.
     ///
     /// - Parameters:
     ///   - partition: The partition.
     ///   - limit: The number of characters that the broker accepts.
-    /// - Returns: The text in ASCII, and the offset at which it was cut off, if it was; `("", nil)`
-    ///   if no text fits at all.
+    /// - Returns: The text in ASCII, the offset at which it was cut off, if it was, and the number of
+    ///   settled recipients that it does not contain. If no text fits at all, it is empty and not cut
+    ///   off.
     public func text(
         for partition: TopicPartition,
         within limit: Int = CommitMetadata.maxCharacters
-    ) -> (text: String, cutAt: Offset?) {
+    ) -> (text: String, cutAt: Offset?, droppedRecipients: Int) {
         var settled = settled
         settled.keepOffsets(below: settled.base.rawValue + Self.maxSpan - 1)
         var payload = Self.littleEndian(nonce)
@@ -141,7 +183,7 @@ extension CommitMetadata {
         let checksumByteCount = 4
         let maxPayload = (limit - Self.prefixByteCount - 1) * 3 / 4
         let rest = maxPayload - payload.count - Varint.byteCount(settled.span) - checksumByteCount
-        guard rest >= 0 else { return ("", nil) }
+        guard rest >= 0 else { return ("", nil, recipients.settledCount) }
         let room = rest - (end == nil ? 0 : Self.fingerprintByteCount)
         let codecs = room < 0 ? [] : Codec.allCases
         // Prefer the farthest horizon, then the smallest text; the codecs' order breaks ties.
@@ -155,12 +197,33 @@ extension CommitMetadata {
         let end = isCut ? nil : end
         if let end { payload += Self.littleEndian(end.fingerprint) }
         Varint.append(kept.span, to: &payload)
-        codec.append(kept, to: &payload)
-        let checksum = Self.checksum(of: partition, base: kept.base, codec: codec, payload)
+        var body: [UInt8] = []
+        codec.append(kept, to: &body)
+        let records = recipients.written(
+            after: kept.base,
+            fitting: maxPayload - payload.count - body.count - checksumByteCount
+        )
+        payload += records.bytes + body
+        let prefix = Self.prefix(
+            hasMark: mark != nil,
+            hasEnd: end != nil,
+            hasRecipients: records.count > 0
+        )
+        let checksum = Self.checksum(
+            of: partition,
+            base: kept.base,
+            prefix: prefix,
+            codec: codec,
+            payload
+        )
         payload += Self.littleEndian(checksum)
-        var text = Self.prefix(hasMark: mark != nil, hasEnd: end != nil) + [codec.rawValue]
+        var text = prefix + [codec.rawValue]
         Base64.url.append(payload, to: &text)
-        return (String(decoding: text, as: UTF8.self), isCut ? kept.horizon : nil)
+        return (
+            String(decoding: text, as: UTF8.self),
+            isCut ? kept.horizon : nil,
+            recipients.dropFirst(records.count).settledCount
+        )
     }
 }
 
@@ -286,7 +349,7 @@ extension CommitMetadata {
         let characters = Array(text.utf8)
         guard characters.count <= Self.maxCharacters else { throw .tooLong }
         guard characters.count > Self.prefixByteCount, characters[0] == 0x70,
-            (0x31...0x34).contains(characters[1]),
+            (0x31...0x38).contains(characters[1]),
             let codec = Codec(rawValue: characters[Self.prefixByteCount])
         else { throw .foreign }
         let form = characters[1] - 0x31
@@ -294,7 +357,13 @@ extension CommitMetadata {
             payload.count > Self.fixedByteCount
         else { throw .malformed }
         let sealed = payload.dropLast(4)
-        let checksum = Self.checksum(of: partition, base: base, codec: codec, sealed)
+        let checksum = Self.checksum(
+            of: partition,
+            base: base,
+            prefix: Array(characters[..<Self.prefixByteCount]),
+            codec: codec,
+            sealed
+        )
         guard payload.suffix(4).elementsEqual(Self.littleEndian(checksum)) else {
             throw .checksum
         }
@@ -304,12 +373,16 @@ extension CommitMetadata {
         guard let span = Varint.take(from: &body, below: Self.maxSpan), base.rawValue >= 0,
             // Leave room for the sums below.
             base.rawValue <= .max - 4 * Self.maxSpan,
+            let recipients = form & 4 == 0
+                ? [] : [SettledRecipients].take(from: &body, after: base),
             let settled = codec.settledOffsets(in: body, base: base, span: span),
+            recipients.areUnsettled(in: settled),
             // Without settled offsets, there is no last one.
             end == nil || span > 0
         else { throw .notCanonical }
         nonce = sealed.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
         self.settled = settled
+        self.recipients = recipients
         self.end = end.map {
             RecordMark(offset: Offset(settled.horizon.rawValue - 1), fingerprint: $0)
         }

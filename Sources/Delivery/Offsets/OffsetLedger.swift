@@ -204,7 +204,7 @@ public struct OffsetLedger: Sendable {
         var limit = Offset(.max)
         while let (settled, mark, end) = known(below: limit) {
             let metadata = CommitMetadata(nonce: nonce, settled: settled, mark: mark, end: end)
-            let (text, cutAt) = metadata.text(for: partition, within: metadataLimit)
+            let (text, cutAt, _) = metadata.text(for: partition, within: metadataLimit)
             if cutAt != nil { isCut = true }
             // A shorter text ends with another record, so build it again.
             guard let cutAt, cutAt > settled.base else { return (settled.base, text) }

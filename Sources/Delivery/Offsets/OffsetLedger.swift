@@ -7,6 +7,10 @@ public import Vocabulary
 /// once per assignment. Every other offset up to the last record counts as settled: its record was
 /// settled, or the arrival of a later record proved that it does not exist (compaction, transaction
 /// markers).
+///
+/// A record may have recipients. It arrives once, with all that are neither settled nor in hand;
+/// they settle or are let go one by one, and the record is settled when its last recipient is. If
+/// only some are settled, the metadata of the commit says which.
 public struct OffsetLedger: Sendable {
     /// A record's entry in the ledger.
     public struct Entry: Hashable, Sendable {
@@ -32,13 +36,23 @@ public struct OffsetLedger: Sendable {
         case repeated
     }
 
+    /// What follows the arrival of a record with recipients.
+    public enum FanOutAdmission: Hashable, Sendable {
+        /// These recipients must be delivered; they are in hand until each is settled or let go.
+        case taken(Entry, RecipientSet)
+        /// As in `Admission`.
+        case known
+        case repeated
+    }
+
     private struct Line: Sendable {
         var offset: Offset
         var previous: Int32
         var next: Int32
         /// The record read before this one.
         var before: RecordMark?
-        /// False: released without an outcome, so the record must be read again.
+        /// False: it, or a recipient, was released without an outcome, so the record must be read
+        /// again.
         var isInHand = true
         var isSettled = false
     }
@@ -47,13 +61,14 @@ public struct OffsetLedger: Sendable {
 
     public let epoch: AssignmentEpoch
     private var lines: [Line] = []
+    private var fanOuts = FanOuts()
     private var free: [Int32] = []
     private var first = none
     private var last = none
     /// Records taken that are neither settled nor released.
     public private(set) var inHand = 0
-    /// The lowest lost offset of each restart: earlier entries at or after it settle nothing.
-    private var restarts: [Offset] = []
+    /// The offsets that each restart lost: earlier entries at these settle nothing.
+    private var restarts: [ClosedRange<Int64>] = []
     /// The last record of the current assignment, and the last of all; or, after `began`, the
     /// offset before the start.
     private var position: Offset?
@@ -62,23 +77,18 @@ public struct OffsetLedger: Sendable {
     private var latest: RecordMark?
     /// The first line not read again, while an assignment reads released records again.
     private var unread = none
-    /// The settled offsets from the committed metadata, for records that have not arrived yet.
-    private var restored: SettledOffsets?
-    /// The last settled record of `restored`, if known.
-    private var restoredEnd: RecordMark?
-    private var restoredRun = 0
-    /// Whether the partition's end is known, and `restored` does not reach past it.
-    private var isRestoredTrusted = false
+    private var restored: RestoredMetadata?
     /// Whether something is settled that no commit contains.
     public private(set) var isDirty = false
     /// Whether the last metadata was cut off.
     private var isCut = false
+    /// How many settled recipients the last metadata had no room for.
+    public private(set) var droppedRecipients = 0
 
     /// `metadata` is that of the committed offset.
     public init(epoch: AssignmentEpoch, restored metadata: CommitMetadata? = nil) {
         self.epoch = epoch
-        restored = metadata?.settled
-        restoredEnd = metadata?.end
+        restored = metadata.map(RestoredMetadata.init)
         latest = metadata?.mark
     }
 
@@ -86,12 +96,15 @@ public struct OffsetLedger: Sendable {
 
     /// The partition's end offset, before its first record in an assignment.
     ///
-    /// - Returns: false if the restored offsets reach past it, and were dropped.
+    /// - Returns: false if the restored metadata reaches past it, and was dropped.
     public mutating func endSeen(_ end: Offset) -> Bool {
-        guard let restored else { return true }
-        isRestoredTrusted = restored.horizon <= end
-        if !isRestoredTrusted { self.restored = nil }
-        return isRestoredTrusted
+        guard let horizon = restored?.horizon else { return true }
+        guard horizon <= end else {
+            restored = nil
+            return false
+        }
+        restored?.isTrusted = true
+        return true
     }
 
     /// Nothing before that offset will be read; has no effect after the first record.
@@ -105,7 +118,7 @@ public struct OffsetLedger: Sendable {
     public mutating func recordArrived(_ offset: Offset, fingerprint: UInt32 = 0) -> Admission {
         if let position, offset <= position { return .repeated }
         position = offset
-        if let farthest, offset <= farthest { return arrivedAgain(offset) }
+        if let farthest, offset <= farthest { return arrivedAgain(offset, fingerprint) }
         while unread != Self.none { readPast(unread) }
         // Commit the first record's offset too: otherwise a group that started at the log's end
         // would start at a later end after a restart, and skip unsettled records.
@@ -118,15 +131,86 @@ public struct OffsetLedger: Sendable {
         }
         inHand += 1
         let line = append(offset)
+        if restored != nil { restoreRecipients(line, fingerprint) }
         return .taken(entry(line))
+    }
+
+    /// A record with this many recipients arrived; `fingerprint` is the record's.
+    public mutating func recordArrived(
+        _ offset: Offset,
+        fingerprint: UInt32,
+        recipients recipientCount: Int
+    ) -> FanOutAdmission {
+        switch recordArrived(offset, fingerprint: fingerprint) {
+        case .taken(let entry):
+            let (entry, open) = recipientsSeen(
+                entry,
+                fingerprint: fingerprint,
+                recipients: recipientCount
+            )
+            return .taken(entry, open)
+        case .known: return .known
+        case .repeated: return .repeated
+        }
+    }
+
+    /// A record that arrived without recipients has this many: it had to wait until it was read.
+    ///
+    /// - Returns: the record's entry from now on, and the recipients to deliver.
+    public mutating func recipientsSeen(
+        _ entry: Entry,
+        fingerprint: UInt32,
+        recipients recipientCount: Int
+    ) -> (entry: Entry, open: RecipientSet) {
+        let all = RecipientSet(allOf: recipientCount)
+        guard isLeft(entry) else { return (entry, all) }
+        check(entry, "counted the recipients of a record twice")
+        let line = entry.line
+        if let fanOut = fanOuts[line] {
+            if fanOut.fingerprint == fingerprint, fanOut.settled.recipientCount == recipientCount {
+                let open = fanOut.rest
+                fanOuts.change(line) {
+                    $0.inHand = $0.inHand.union(open)
+                    $0.isWhole = false
+                }
+                return (entry, open)
+            }
+            forgetRecipients(line)
+        }
+        let fanOut = FanOut(
+            fingerprint: fingerprint,
+            settled: RecipientSet(of: recipientCount),
+            inHand: all,
+            isWhole: false
+        )
+        fanOuts.insert(fanOut, at: line)
+        return (self.entry(line), all)
     }
 
     /// Kafka acknowledged the record's outcome.
     public mutating func settle(_ entry: Entry) {
         guard isLeft(entry) else { return }
         check(entry, "settled a record twice")
+        if let fanOut = fanOuts[entry.line], !fanOut.inHand.isEmpty {
+            // The record ended as a whole, but for the recipients that were in hand before.
+            return settleRest(entry.line)
+        }
         inHand -= 1
         remove(entry.line)
+    }
+
+    /// Kafka acknowledged the outcome of one of the record's recipients.
+    public mutating func settle(_ entry: Entry, recipient: Int) {
+        guard isLeft(entry) else { return }
+        check(entry, recipient, "settled a recipient twice")
+        let fanOut = fanOuts.change(entry.line) {
+            $0.inHand.remove(recipient)
+            $0.settled.insert(recipient)
+        }
+        isDirty = true
+        guard !fanOut.isAnythingInHand else { return }
+        inHand -= 1
+        if fanOut.settled.isComplete { remove(entry.line) }
     }
 
     /// The record's outcome and the offset that settles it are committed, in one transaction.
@@ -136,18 +220,38 @@ public struct OffsetLedger: Sendable {
         isDirty = wasDirty
     }
 
+    /// As above, for one of the record's recipients.
+    public mutating func settleCommitted(_ entry: Entry, recipient: Int) {
+        let wasDirty = isDirty
+        settle(entry, recipient: recipient)
+        isDirty = wasDirty
+    }
+
     /// A commit was built from a copy of this ledger in which more records are settled.
     public mutating func commitTaken(by trial: OffsetLedger) {
         isDirty = trial.isDirty
         isCut = trial.isCut
+        droppedRecipients = trial.droppedRecipients
     }
 
     /// The delivery of the record was released: the record must be read again.
     public mutating func letGo(_ entry: Entry) {
         guard isLeft(entry) else { return }
         check(entry, "let a record go twice")
-        inHand -= 1
-        lines[Int(entry.line)].isInHand = false
+        guard fanOuts[entry.line] != nil else {
+            inHand -= 1
+            lines[Int(entry.line)].isInHand = false
+            return
+        }
+        letGo(entry.line) { $0.isWhole = false }
+    }
+
+    /// The delivery to one of the record's recipients was released: the record must be read again, for
+    /// this recipient.
+    public mutating func letGo(_ entry: Entry, recipient: Int) {
+        guard isLeft(entry) else { return }
+        check(entry, recipient, "let a recipient go twice")
+        letGo(entry.line) { $0.inHand.remove(recipient) }
     }
 
     /// The partition is assigned again; reading continues at `nextOffset`.
@@ -163,7 +267,7 @@ public struct OffsetLedger: Sendable {
     /// The partition is read from another offset, because its topic was recreated or must be read
     /// again.
     public mutating func restarted() {
-        let restarts = restarts + [Offset(.min)]
+        let restarts = restarts + [.min ... .max]
         self = OffsetLedger(epoch: epoch)
         self.restarts = restarts
     }
@@ -172,7 +276,7 @@ public struct OffsetLedger: Sendable {
     ///
     /// Records in flight before that offset still exist, and settle as usual.
     public mutating func cut(at end: Offset) {
-        restarts.append(end)
+        restarts.append(end.rawValue ... .max)
         restored = nil
         unread = Self.none
         isCut = false
@@ -180,7 +284,7 @@ public struct OffsetLedger: Sendable {
         if let latest, latest.offset >= end { self.latest = nil }
         while last != Self.none, lines[Int(last)].offset >= end {
             let line = last
-            if lines[Int(line)].isInHand { inHand -= 1 }
+            if isAnythingInHand(line) { inHand -= 1 }
             if let before = lines[Int(line)].before, before.offset < end { latest = before }
             remove(line)
         }
@@ -201,11 +305,20 @@ public struct OffsetLedger: Sendable {
     ) -> (offset: Offset, metadata: String)? {
         isDirty = false
         isCut = false
+        let recipients = partlySettled
         var limit = Offset(.max)
         while let (settled, mark, end) = known(below: limit) {
-            let metadata = CommitMetadata(nonce: nonce, settled: settled, mark: mark, end: end)
-            let (text, cutAt, _) = metadata.text(for: partition, within: metadataLimit)
-            if cutAt != nil { isCut = true }
+            let metadata = CommitMetadata(
+                nonce: nonce,
+                settled: settled,
+                mark: mark,
+                end: end,
+                recipients: recipients
+            )
+            let (text, cutAt, dropped) = metadata.text(for: partition, within: metadataLimit)
+            // If no text fits at all, there is nothing to wait for.
+            if cutAt != nil || (dropped > 0 && !text.isEmpty) { isCut = true }
+            droppedRecipients = dropped
             // A shorter text ends with another record, so build it again.
             guard let cutAt, cutAt > settled.base else { return (settled.base, text) }
             limit = cutAt
@@ -250,6 +363,20 @@ public struct OffsetLedger: Sendable {
         return isCut || span > (CommitMetadata.maxSpan - Self.batch) / Int64(share)
             || (inHand > (CommitMetadata.incompletesThatFit - Int(Self.batch)) / share
                 && span > (CommitMetadata.offsetsThatFit - Self.batch) / Int64(share))
+            || (fanOuts.byteCount > 0 && areRecipientsFull(span: span, share: share))
+    }
+
+    /// Whether the metadata might not hold all settled recipients, and a good part of its room is
+    /// already taken.
+    ///
+    /// Recipients settle even if the partition is paused. If all records could take their most at once
+    /// and still fit, there is nothing to pause for. Most often they do not, so a partition with
+    /// more of them is read on until they fill half of the room.
+    @inline(__always)
+    private func areRecipientsFull(span: Int64, share: Int) -> Bool {
+        let incompletes = lines.count - free.count
+        let room = max(0, CommitMetadata.room(besides: incompletes, span: span))
+        return fanOuts.byteCountAhead > room / share && fanOuts.byteCount > room / (2 * share)
     }
 
     /// Records that may still arrive after the partition is full; no turn takes more.
@@ -257,7 +384,7 @@ public struct OffsetLedger: Sendable {
 
     /// The last record whose result is known, if reading continues before it.
     public var lastKnown: RecordMark? {
-        let last = isRestoredAhead ? restoredEnd ?? latest : latest
+        let last = isRestoredAhead ? restored?.end ?? latest : latest
         return last.flatMap { $0.offset < nextOffset ? nil : $0 }
     }
 
@@ -268,8 +395,30 @@ public struct OffsetLedger: Sendable {
 
     /// Whether `restored` reaches past the last record.
     private var isRestoredAhead: Bool {
-        guard let restored, let farthest else { return false }
-        return farthest.next < restored.horizon
+        guard let settled = restored?.settled, let farthest else { return false }
+        return farthest.next < settled.horizon
+    }
+
+    /// The unsettled records with settled recipients, in offset order.
+    private var partlySettled: [SettledRecipients] {
+        var records: [SettledRecipients] = []
+        if fanOuts.byteCount > 0 {
+            var line = first
+            while line != Self.none {
+                if let fanOut = fanOuts[line], !fanOut.settled.isEmpty {
+                    let record = RecordMark(
+                        offset: lines[Int(line)].offset,
+                        fingerprint: fanOut.fingerprint
+                    )
+                    records.append(SettledRecipients(of: record, fanOut.settled))
+                }
+                line = lines[Int(line)].next
+            }
+        }
+        if let restored, let farthest {
+            records += restored.recipients.drop { $0.record.offset <= farthest }
+        }
+        return records
     }
 
     /// The settled offsets before `limit`, and the marks of the records before them and at their
@@ -286,8 +435,8 @@ public struct OffsetLedger: Sendable {
         var (horizon, end) = (last?.horizon ?? base, last?.record)
         var incomplete: [Range<Int64>] = []
         var line = first
-        if isRestoredAhead, let restored, restored.horizon <= limit {
-            (end, horizon) = (restoredEnd, restored.horizon)
+        if isRestoredAhead, let restored, restored.settled.horizon <= limit {
+            (end, horizon) = (restored.end, restored.settled.horizon)
         }
         while line != Self.none, lines[Int(line)].offset < horizon {
             let offset = lines[Int(line)].offset.rawValue
@@ -296,7 +445,7 @@ public struct OffsetLedger: Sendable {
         }
         if farthest.next < horizon, let restored {
             let start = farthest.next.rawValue
-            for run in restored.incomplete where run.upperBound > start {
+            for run in restored.settled.incomplete where run.upperBound > start {
                 incomplete.add(max(run.lowerBound, start)..<run.upperBound)
             }
             // Every record that arrived is settled, and the next ones may be too.
@@ -339,14 +488,17 @@ public struct OffsetLedger: Sendable {
     }
 
     /// Handles a record between the first released one and the last.
-    private mutating func arrivedAgain(_ offset: Offset) -> Admission {
+    private mutating func arrivedAgain(_ offset: Offset, _ fingerprint: UInt32) -> Admission {
         while unread != Self.none, lines[Int(unread)].offset < offset { readPast(unread) }
         guard unread != Self.none, lines[Int(unread)].offset == offset else { return .known }
         let line = unread
         unread = lines[Int(line)].next
         guard !lines[Int(line)].isInHand else { return .known }
+        // Another record inherits nothing.
+        if let fanOut = fanOuts[line], fanOut.fingerprint != fingerprint { forgetRecipients(line) }
+        if !isAnythingInHand(line) { inHand += 1 }
+        if fanOuts[line] != nil { fanOuts.change(line) { $0.isWhole = true } }
         lines[Int(line)].isInHand = true
-        inHand += 1
         return .taken(entry(line))
     }
 
@@ -354,39 +506,97 @@ public struct OffsetLedger: Sendable {
     /// exists.
     private mutating func readPast(_ line: Int32) {
         unread = lines[Int(line)].next
-        if !lines[Int(line)].isInHand { remove(line) }
+        if !lines[Int(line)].isInHand { settleRest(line) }
     }
 
+    @inline(__always)
     private mutating func isRestoredSettled(_ offset: Offset) -> Bool {
-        guard let restored else { return false }
-        guard isRestoredTrusted, offset < restored.horizon else {
-            self.restored = nil
+        guard restored != nil else { return false }
+        return isSettledInMetadata(offset)
+    }
+
+    private mutating func isSettledInMetadata(_ offset: Offset) -> Bool {
+        guard let known = restored, known.isTrusted, offset < known.horizon else {
+            restored = nil
             return false
         }
-        let runs = restored.incomplete
-        while restoredRun < runs.count, runs[restoredRun].upperBound <= offset.rawValue {
-            restoredRun += 1
-        }
-        return restoredRun == runs.count || offset.rawValue < runs[restoredRun].lowerBound
+        return restored?.isSettled(offset) ?? false
     }
 
     /// Applies metadata: released records that it marks as settled are settled, later ones
     /// restored.
     private mutating func learn(_ metadata: CommitMetadata) {
-        let settled = metadata.settled
+        var known = RestoredMetadata(metadata)
         var line = first
         while line != Self.none {
-            let next = lines[Int(line)].next
-            if !lines[Int(line)].isInHand, settled.isSettled(lines[Int(line)].offset) {
-                remove(line)
+            let (offset, next) = (lines[Int(line)].offset, lines[Int(line)].next)
+            if !lines[Int(line)].isInHand {
+                if metadata.settled.isSettled(offset) {
+                    settleRest(line)
+                } else if let fanOut = fanOuts[line] {
+                    let record = RecordMark(offset: offset, fingerprint: fanOut.fingerprint)
+                    if let settled = known.takeRecipients(of: record) { learn(settled, line) }
+                }
             }
             line = next
         }
-        restored = settled
-        restoredEnd = metadata.end
-        restoredRun = 0
-        isRestoredTrusted = false
+        if let farthest { known.forgetRecipients(through: farthest) }
+        restored = known
     }
+
+    /// Applies what metadata says of a record with released recipients.
+    private mutating func learn(_ settled: RecipientSet, _ line: Int32) {
+        guard let fanOut = fanOuts[line], fanOut.settled.recipientCount == settled.recipientCount
+        else { return }
+        guard !fanOut.rest.subtracting(settled).isEmpty else { return settleRest(line) }
+        fanOuts.change(line) { $0.settled = $0.settled.union(settled.subtracting($0.inHand)) }
+    }
+
+    // MARK: Recipients
+
+    private func isAnythingInHand(_ line: Int32) -> Bool {
+        fanOuts[line]?.isAnythingInHand ?? lines[Int(line)].isInHand
+    }
+
+    private mutating func letGo(_ line: Int32, _ change: (inout FanOut) -> Void) {
+        let fanOut = fanOuts.change(line, change)
+        lines[Int(line)].isInHand = !fanOut.mustBeReadAgain
+        if !fanOut.isAnythingInHand { inHand -= 1 }
+    }
+
+    /// Settles a record, except for the recipients in hand.
+    private mutating func settleRest(_ line: Int32) {
+        guard let fanOut = fanOuts[line], !fanOut.inHand.isEmpty else { return remove(line) }
+        fanOuts.change(line) {
+            $0.settled = $0.inHand.complement
+            $0.isWhole = false
+        }
+        lines[Int(line)].isInHand = true
+        isDirty = true
+    }
+
+    /// Another record has taken the line: recipients in hand settle nothing.
+    private mutating func forgetRecipients(_ line: Int32) {
+        guard let fanOut = fanOuts.remove(line), !fanOut.inHand.isEmpty else { return }
+        let offset = lines[Int(line)].offset.rawValue
+        restarts.append(offset...offset)
+        if !fanOut.isWhole { inHand -= 1 }
+    }
+
+    /// Gives a record that arrived the settled recipients that the metadata lists.
+    private mutating func restoreRecipients(_ line: Int32, _ fingerprint: UInt32) {
+        let record = RecordMark(offset: lines[Int(line)].offset, fingerprint: fingerprint)
+        guard let settled = restored?.takeRecipients(of: record) else { return }
+        let fanOut = FanOut(
+            fingerprint: fingerprint,
+            settled: settled,
+            inHand: RecipientSet(of: settled.recipientCount),
+            isWhole: true
+        )
+        fanOuts.insert(fanOut, at: line)
+    }
+
+    // MARK: Lines
 
     @inline(__always)
     private func isLeft(_ entry: Entry) -> Bool {
@@ -394,7 +604,7 @@ public struct OffsetLedger: Sendable {
     }
 
     private func outlived(_ entry: Entry) -> Bool {
-        !restarts[Int(entry.restarts)...].contains { $0 <= entry.offset }
+        !restarts[Int(entry.restarts)...].contains { $0.contains(entry.offset.rawValue) }
     }
 
     private func entry(_ line: Int32) -> Entry {
@@ -409,6 +619,13 @@ public struct OffsetLedger: Sendable {
     private func check(_ entry: Entry, _ problem: String) {
         let line = lines[Int(entry.line)]
         precondition(line.offset == entry.offset && line.isInHand && !line.isSettled, problem)
+        precondition(fanOuts[entry.line]?.isWhole ?? true, problem)
+    }
+
+    private func check(_ entry: Entry, _ recipient: Int, _ problem: String) {
+        let line = lines[Int(entry.line)]
+        precondition(line.offset == entry.offset && !line.isSettled, problem)
+        precondition(fanOuts[entry.line]?.inHand.contains(recipient) ?? false, problem)
     }
 
     private mutating func append(_ offset: Offset) -> Int32 {
@@ -439,6 +656,7 @@ public struct OffsetLedger: Sendable {
             lines[Int(line.next)].previous = line.previous
         }
         if unread == index { unread = line.next }
+        fanOuts.remove(index)
         lines[Int(index)].isSettled = true
         free.append(index)
         isDirty = true

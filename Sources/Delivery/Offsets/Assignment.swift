@@ -274,6 +274,45 @@ public struct Assignment: Sendable {
         return ledgers.recordArrived(partition, offset, fingerprint: fingerprint)
     }
 
+    /// As above, for a record with this many recipients.
+    ///
+    /// It is taken once, with all recipients that must be delivered. Each of them is then settled or
+    /// let go.
+    mutating func recordArrived(
+        _ partition: PartitionID,
+        _ offset: Offset,
+        fingerprint: UInt32,
+        recipients: Int
+    ) -> OffsetLedger.FanOutAdmission? {
+        guard phase == .consuming else { return nil }
+        isDirty = true
+        defer { reviewHeldBack(partition) }
+        return ledgers.recordArrived(
+            partition,
+            offset,
+            fingerprint: fingerprint,
+            recipients: recipients
+        )
+    }
+
+    /// A record that was taken before its event was read has this many recipients.
+    ///
+    /// - Returns: the record's entry from now on, and the recipients to deliver; nil if the record
+    ///   belongs to an earlier assignment.
+    mutating func recipientsSeen(
+        _ partition: PartitionID,
+        _ entry: OffsetLedger.Entry,
+        fingerprint: UInt32,
+        recipients: Int
+    ) -> (entry: OffsetLedger.Entry, open: RecipientSet)? {
+        ledgers.recipientsSeen(
+            partition,
+            entry,
+            fingerprint: fingerprint,
+            recipients: recipients
+        )
+    }
+
     mutating func partitionRestarted(_ partition: PartitionID) {
         ledgers.restarted(partition)
         reviewHeldBack(partition)
@@ -325,15 +364,24 @@ public struct Assignment: Sendable {
         return hasHeldBackChanged
     }
 
-    mutating func settle(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
-        ledgers.settle(partition, entry)
+    /// The outcome of the record, or of one of its recipients, is acknowledged.
+    mutating func settle(
+        _ partition: PartitionID,
+        _ entry: OffsetLedger.Entry,
+        recipient: Int? = nil
+    ) {
+        ledgers.settle(partition, entry, recipient: recipient)
         isDirty = true
         reviewHeldBack(partition)
     }
 
-    /// The record's delivery ended without an outcome.
-    mutating func letGo(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
-        ledgers.letGo(partition, entry)
+    /// The delivery of the record, or to one of its recipients, ended without an outcome.
+    mutating func letGo(
+        _ partition: PartitionID,
+        _ entry: OffsetLedger.Entry,
+        recipient: Int? = nil
+    ) {
+        ledgers.letGo(partition, entry, recipient: recipient)
         reviewHeldBack(partition)
     }
 
@@ -422,6 +470,11 @@ public struct Assignment: Sendable {
     func unsettledOffset(of partition: PartitionID) -> Offset? {
         ledgers.unsettledOffset(of: partition) ?? startOffsets[partition]
     }
+
+    /// How many settled recipients are not in the metadata of the last commits, for want of room.
+    ///
+    /// After a crash, they are sent again.
+    var droppedRecipients: Int { ledgers.droppedRecipients }
 
     /// Whether the record belongs to the current assignment, so that its outcome moves the offset.
     func isCurrent(_ partition: PartitionID, _ entry: OffsetLedger.Entry) -> Bool {

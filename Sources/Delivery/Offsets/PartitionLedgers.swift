@@ -29,10 +29,12 @@ public struct IgnoredMetadata: Hashable, Sendable {
     public let problem: CommitMetadata.Problem
 }
 
-/// A record, identified by its partition and its ledger entry.
+/// A record, identified by its partition and its ledger entry, or one of its recipients.
 struct SettledRecord: Hashable, Sendable {
     let partition: PartitionID
     let entry: OffsetLedger.Entry
+    /// The index of the recipient; nil: the record ends as a whole.
+    var recipient: Int?
 }
 
 /// The ledgers of the partitions that the shard owns, and of those it owned recently.
@@ -225,19 +227,57 @@ struct PartitionLedgers: Sendable {
         return owned[place].ledger.recordArrived(offset, fingerprint: fingerprint)
     }
 
-    mutating func settle(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
+    /// - Returns: nil if the partition is not owned.
+    mutating func recordArrived(
+        _ partition: PartitionID,
+        _ offset: Offset,
+        fingerprint: UInt32,
+        recipients: Int
+    ) -> OffsetLedger.FanOutAdmission? {
+        guard let place = place(of: partition) else { return nil }
+        return owned[place].ledger.recordArrived(
+            offset,
+            fingerprint: fingerprint,
+            recipients: recipients
+        )
+    }
+
+    /// - Returns: nil if the record belongs to an earlier assignment.
+    mutating func recipientsSeen(
+        _ partition: PartitionID,
+        _ entry: OffsetLedger.Entry,
+        fingerprint: UInt32,
+        recipients: Int
+    ) -> (entry: OffsetLedger.Entry, open: RecipientSet)? {
+        guard let place = place(of: partition, at: entry) else { return nil }
+        return owned[place].ledger.recipientsSeen(
+            entry,
+            fingerprint: fingerprint,
+            recipients: recipients
+        )
+    }
+
+    mutating func settle(
+        _ partition: PartitionID,
+        _ entry: OffsetLedger.Entry,
+        recipient: Int? = nil
+    ) {
         if let place = place(of: partition, at: entry) {
-            owned[place].ledger.settle(entry)
+            owned[place].ledger.settle(entry, orRecipient: recipient)
         } else if kept[partition]?.tenure.ledger.epoch == entry.epoch {
-            kept[partition]?.tenure.ledger.settle(entry)
+            kept[partition]?.tenure.ledger.settle(entry, orRecipient: recipient)
         }
     }
 
-    mutating func letGo(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
+    mutating func letGo(
+        _ partition: PartitionID,
+        _ entry: OffsetLedger.Entry,
+        recipient: Int? = nil
+    ) {
         if let place = place(of: partition, at: entry) {
-            owned[place].ledger.letGo(entry)
+            owned[place].ledger.letGo(entry, orRecipient: recipient)
         } else if kept[partition]?.tenure.ledger.epoch == entry.epoch {
-            kept[partition]?.tenure.ledger.letGo(entry)
+            kept[partition]?.tenure.ledger.letGo(entry, orRecipient: recipient)
         }
     }
 
@@ -287,7 +327,9 @@ struct PartitionLedgers: Sendable {
     /// The commits that would be due if these records were settled; does not settle them.
     mutating func takeCommits(settling records: [SettledRecord]) -> [PartitionCommit] {
         var trial = self
-        for record in records { trial.settle(record.partition, record.entry) }
+        for record in records {
+            trial.settle(record.partition, record.entry, recipient: record.recipient)
+        }
         let commits = trial.takeCommits()
         longestMetadata = trial.longestMetadata
         for place in owned.indices {
@@ -300,7 +342,11 @@ struct PartitionLedgers: Sendable {
     /// Settles a record whose offset is already committed.
     mutating func settleCommitted(_ record: SettledRecord) {
         guard let place = place(of: record.partition, at: record.entry) else { return }
-        owned[place].ledger.settleCommitted(record.entry)
+        if let recipient = record.recipient {
+            owned[place].ledger.settleCommitted(record.entry, recipient: recipient)
+        } else {
+            owned[place].ledger.settleCommitted(record.entry)
+        }
     }
 
     /// The broker rejected the last commits' metadata as too long (`offset.metadata.max.bytes`).
@@ -348,6 +394,9 @@ struct PartitionLedgers: Sendable {
         return owned[place].ledger.isFull(wasFull: wasFull)
     }
 
+    /// How many settled recipients the last commits' metadata had no room for.
+    var droppedRecipients: Int { owned.reduce(0) { $0 + $1.ledger.droppedRecipients } }
+
     func readOffset(of partition: PartitionID) -> Offset? {
         place(of: partition).flatMap { owned[$0].ledger.readOffset }
     }
@@ -365,5 +414,15 @@ struct PartitionLedgers: Sendable {
         guard let place = place(of: partition), owned[place].ledger.epoch == entry.epoch
         else { return nil }
         return place
+    }
+}
+
+extension OffsetLedger {
+    fileprivate mutating func settle(_ entry: Entry, orRecipient recipient: Int?) {
+        if let recipient { settle(entry, recipient: recipient) } else { settle(entry) }
+    }
+
+    fileprivate mutating func letGo(_ entry: Entry, orRecipient recipient: Int?) {
+        if let recipient { letGo(entry, recipient: recipient) } else { letGo(entry) }
     }
 }

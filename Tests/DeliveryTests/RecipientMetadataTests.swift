@@ -218,23 +218,31 @@ import Vocabulary
         }
     }
 
-    /// As `OffsetLedger` estimates it: with the widest gaps, and with as many incomplete offsets
-    /// as leave room.
-    @Test(arguments: [
-        (recipients: 1000, records: 22), (recipients: 500, records: 42),
-        (recipients: 100, records: 132),
-        (recipients: 10, records: 276), (recipients: 2, records: 304),
-    ])
-    func `so many records fit, whatever is settled of them`(recipients: Int, records: Int) throws {
+    /// As `OffsetLedger` estimates it, with distances of two bytes.
+    @Test(
+        arguments: [
+            (recipients: 1000, left: nil, records: 22), (1000, 3, 144), (1000, 20, 42),
+            (500, nil, 42), (100, nil, 132), (10, nil, 276), (2, nil, 304),
+        ] as [(Int, Int?, Int)]
+    )
+    func `so many records fit, whatever is settled of them`(
+        recipients: Int,
+        left: Int?,
+        records: Int
+    ) throws {
         var random = SeededGenerator(seed: UInt64(recipients))
         for share in [1, 5, 10, 19] {
             let entries = (0..<Int64(records)).map { place in
-                var set = RecipientSet(of: recipients)
+                var set = RecipientSet(allOf: recipients)
                 for recipient in 0..<recipients
-                where Int.random(in: 0..<20, using: &random) < share { set.insert(recipient) }
+                where left == nil && Int.random(in: 0..<20, using: &random) < share {
+                    set.remove(recipient)
+                }
+                while recipients - set.count < left ?? 1 {
+                    set.remove(Int.random(in: 0..<recipients, using: &random))
+                }
                 if set.isEmpty { set.insert(recipients / 2) }
-                if set.isComplete { set.remove(recipients / 2) }
-                return Self.entry(Self.base + place * 128, set)
+                return Self.entry(Self.base + place * 129, set)
             }
             let written = try Self.metadata(entries, isMarked: true).text(for: Self.partition)
             #expect(written.droppedRecipients == 0, "\(share)")

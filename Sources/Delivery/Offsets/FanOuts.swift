@@ -5,10 +5,10 @@
 struct FanOut: Sendable {
     /// The record's.
     let fingerprint: UInt32
+    var isWhole: Bool
     var settled: RecipientSet
     /// Being delivered, each one by itself.
     var inHand: RecipientSet
-    var isWhole: Bool
 
     /// Neither settled nor in hand.
     var rest: RecipientSet { settled.union(inHand).complement }

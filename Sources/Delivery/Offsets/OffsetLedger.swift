@@ -179,9 +179,9 @@ public struct OffsetLedger: Sendable {
         }
         let fanOut = FanOut(
             fingerprint: fingerprint,
+            isWhole: false,
             settled: RecipientSet(of: recipientCount),
-            inHand: all,
-            isWhole: false
+            inHand: all
         )
         fanOuts.insert(fanOut, at: line)
         return (self.entry(line), all)
@@ -589,9 +589,9 @@ public struct OffsetLedger: Sendable {
         guard let settled = restored?.takeRecipients(of: record) else { return }
         let fanOut = FanOut(
             fingerprint: fingerprint,
+            isWhole: true,
             settled: settled,
-            inHand: RecipientSet(of: settled.recipientCount),
-            isWhole: true
+            inHand: RecipientSet(of: settled.recipientCount)
         )
         fanOuts.insert(fanOut, at: line)
     }

@@ -5,10 +5,9 @@ public struct RecipientSet: Hashable, Sendable {
     /// The most recipients that a record may have.
     public static let maxRecipients = 1000
 
-    /// How many recipients the record has, at least one.
-    public let recipientCount: Int
-    /// How many of them are in the set.
-    public private(set) var count = 0
+    // Small, because a ledger has two sets for each of its lines.
+    private let size: Int32
+    private var memberCount: Int32 = 0
     private var words: [UInt64]
 
     /// Makes an empty set.
@@ -17,7 +16,7 @@ public struct RecipientSet: Hashable, Sendable {
             (1...Self.maxRecipients).contains(recipientCount),
             "a record has \(recipientCount) recipients"
         )
-        self.recipientCount = recipientCount
+        size = Int32(recipientCount)
         words = [UInt64](repeating: 0, count: (recipientCount + 63) / 64)
     }
 
@@ -34,7 +33,7 @@ public struct RecipientSet: Hashable, Sendable {
     public mutating func insert(_ recipient: Int) -> Bool {
         guard !contains(recipient) else { return false }
         words[recipient / 64] |= 1 << UInt64(recipient % 64)
-        count += 1
+        memberCount += 1
         return true
     }
 
@@ -47,12 +46,16 @@ public struct RecipientSet: Hashable, Sendable {
     public mutating func remove(_ recipient: Int) -> Bool {
         guard contains(recipient) else { return false }
         words[recipient / 64] &= ~(1 << UInt64(recipient % 64))
-        count -= 1
+        memberCount -= 1
         return true
     }
 
     // MARK: Queries
 
+    /// How many recipients the record has, at least one.
+    public var recipientCount: Int { Int(size) }
+    /// How many of them are in the set.
+    public var count: Int { Int(memberCount) }
     public var isEmpty: Bool { count == 0 }
     public var isComplete: Bool { count == recipientCount }
 
@@ -81,12 +84,15 @@ public struct RecipientSet: Hashable, Sendable {
     ) -> RecipientSet {
         precondition(recipientCount == other.recipientCount, "sets of two records")
         var set = self
-        set.count = 0
         for place in words.indices {
             set.words[place] = combine(words[place], other.words[place])
-            set.count += set.words[place].nonzeroBitCount
         }
+        set.countMembers()
         return set
+    }
+
+    private mutating func countMembers() {
+        memberCount = Int32(words.reduce(0) { $0 + $1.nonzeroBitCount })
     }
 }
 
@@ -203,7 +209,7 @@ extension RecipientSet {
             words[place / 8] |= UInt64(byte) << UInt64(place % 8 * 8)
         }
         bytes = bytes.dropFirst(bitmapByteCount)
-        count = words.reduce(0) { $0 + $1.nonzeroBitCount }
+        countMembers()
         // No spare bits.
         let spare = words.count * 64 - recipientCount
         return words[words.count - 1].leadingZeroBitCount >= spare

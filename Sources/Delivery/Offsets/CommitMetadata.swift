@@ -201,6 +201,7 @@ extension CommitMetadata {
         codec.append(kept, to: &body)
         let records = recipients.written(
             after: kept.base,
+            below: kept.base.rawValue + Self.maxSpan,
             fitting: maxPayload - payload.count - body.count - checksumByteCount
         )
         payload += records.bytes + body
@@ -305,37 +306,6 @@ extension SettledOffsets {
     }
 }
 
-/// Unsigned LEB128: seven bits per byte, lowest first.
-enum Varint {
-    static func byteCount(_ number: Int64) -> Int {
-        max(1, (64 - number.leadingZeroBitCount + 6) / 7)
-    }
-
-    static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        var rest = UInt64(bitPattern: number)
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(truncatingIfNeeded: rest))
-    }
-
-    /// Removes and returns the first number; nil if it is incomplete, not shortest, or not below
-    /// `limit`.
-    static func take(from bytes: inout ArraySlice<UInt8>, below limit: Int64) -> Int64? {
-        var number: Int64 = 0
-        var shift: Int64 = 0
-        while let byte = bytes.popFirst() {
-            number |= Int64(byte & 0x7F) << shift
-            guard number < limit else { return nil }
-            if byte & 0x80 == 0 { return byte == 0 && shift > 0 ? nil : number }
-            shift += 7
-            guard shift < 28 else { return nil }
-        }
-        return nil
-    }
-}
-
 extension CommitMetadata {
     /// Reads the metadata of committed offset `base` of `partition`.
     ///
@@ -374,7 +344,12 @@ extension CommitMetadata {
             // Leave room for the sums below.
             base.rawValue <= .max - 4 * Self.maxSpan,
             let recipients = form & 4 == 0
-                ? [] : [SettledRecipients].take(from: &body, after: base),
+                ? []
+                : [SettledRecipients].take(
+                    from: &body,
+                    after: base,
+                    below: base.rawValue + Self.maxSpan
+                ),
             let settled = codec.settledOffsets(in: body, base: base, span: span),
             recipients.areUnsettled(in: settled),
             // Without settled offsets, there is no last one.

@@ -18,8 +18,7 @@ public struct SettledRecipients: Hashable, Sendable {
 // MARK: - The form in commit metadata
 
 extension SettledRecipients {
-    private static let fingerprintByteCount = 4
-    /// A distance below `CommitMetadata.maxSpan` (3), a fingerprint (4), the recipients' number (2).
+    /// A distance within the longest span (3), a fingerprint (4), the recipients' number (2).
     private static let maxHeadByteCount = 9
 
     /// The most bytes that a record takes of whose recipients `count` are settled; 0 if it has no
@@ -40,7 +39,7 @@ extension SettledRecipients {
     /// Appends the record; `end` is one past the record before it, or the committed offset.
     fileprivate func append(after end: Offset, to bytes: inout [UInt8]) {
         Varint.append(offset.rawValue - end.rawValue, to: &bytes)
-        bytes += CommitMetadata.littleEndian(record.fingerprint)
+        Fixed32.append(record.fingerprint, to: &bytes)
         settled.append(to: &bytes)
     }
 
@@ -52,12 +51,9 @@ extension SettledRecipients {
         below limit: Int64
     ) -> SettledRecipients? {
         guard let distance = Varint.take(from: &bytes, below: limit - end.rawValue),
-            bytes.count >= fingerprintByteCount
+            let fingerprint = Fixed32.take(from: &bytes),
+            let settled = RecipientSet.take(from: &bytes)
         else { return nil }
-        let fingerprint = bytes.prefix(fingerprintByteCount).reversed()
-            .reduce(0) { $0 << 8 | UInt32($1) }
-        bytes = bytes.dropFirst(fingerprintByteCount)
-        guard let settled = RecipientSet.take(from: &bytes) else { return nil }
         let record = RecordMark(
             offset: Offset(end.rawValue + distance),
             fingerprint: fingerprint
@@ -69,13 +65,17 @@ extension SettledRecipients {
 extension [SettledRecipients] {
     /// The first records, as many as fit into `room` bytes, and what they are written as.
     ///
-    /// A record that is `CommitMetadata.maxSpan` or more after `base` does not fit.
-    func written(after base: Offset, fitting room: Int) -> (count: Int, bytes: [UInt8]) {
+    /// A record whose offset is not below `limit` does not fit.
+    func written(
+        after base: Offset,
+        below limit: Int64,
+        fitting room: Int
+    ) -> (count: Int, bytes: [UInt8]) {
         var bytes: [UInt8] = []
         var written = 0
         var end = base
         for entry in self {
-            guard entry.offset.rawValue - base.rawValue < CommitMetadata.maxSpan else { break }
+            guard entry.offset.rawValue < limit else { break }
             let byteCount = bytes.count
             entry.append(after: end, to: &bytes)
             guard Varint.byteCount(Int64(written + 1)) + bytes.count <= room else {
@@ -93,18 +93,16 @@ extension [SettledRecipients] {
 
     /// Removes and returns the records that `written` writes; nil if it does not write them like
     /// that.
-    ///
-    /// `base` must be so low that `CommitMetadata.maxSpan` can be added.
     static func take(
         from bytes: inout ArraySlice<UInt8>,
-        after base: Offset
+        after base: Offset,
+        below limit: Int64
     ) -> [SettledRecipients]? {
-        // Each takes several bytes, so a false number ends with the bytes.
-        guard let count = Varint.take(from: &bytes, below: CommitMetadata.maxSpan), count > 0
+        // Each takes more than one byte, so a false number ends with the bytes.
+        guard let count = Varint.take(from: &bytes, below: Int64(bytes.count)), count > 0
         else { return nil }
         var entries: [SettledRecipients] = []
         var end = base
-        let limit = base.rawValue + CommitMetadata.maxSpan
         for _ in 0..<count {
             guard let entry = SettledRecipients.take(from: &bytes, after: end, below: limit)
             else { return nil }

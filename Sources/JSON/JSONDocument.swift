@@ -228,9 +228,12 @@ extension JSONDocument {
     }
 
     /// The JSON Pointer (RFC 6901) of a value, or of a member's value.
-    public func pointer(to target: JSONNode) -> String {
+    public func pointer(to target: JSONNode) -> String { pointer(to: target, from: root) }
+
+    /// The part of the pointer below a value that contains the target.
+    public func pointer(to target: JSONNode, from ancestor: JSONNode) -> String {
         var pointer = ""
-        var container = root
+        var container = ancestor
         while container.index < target.index {
             guard let (step, child) = child(of: container, around: target.index) else { break }
             pointer += "/" + step

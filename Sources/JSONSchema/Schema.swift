@@ -32,7 +32,7 @@ public struct Schema: Sendable {
         program = SchemaProgram(compiler.builder)
     }
 
-    private init(program: SchemaProgram, root: Int32) {
+    fileprivate init(program: SchemaProgram, root: Int32) {
         self.program = program
         self.root = root
     }
@@ -147,13 +147,101 @@ public struct Schema: Sendable {
         refusedIn check: inout SchemaCheck,
         to report: inout FindingReport
     ) {
+        let place = check.document.pointer(to: value)
+        addFindings(of: value, at: place, refusedIn: &check, to: &report)
+    }
+
+    /// The same, with the value's JSON Pointer and the location of this schema.
+    fileprivate func addFindings(
+        of value: JSONNode,
+        at place: String,
+        keyword: String = "",
+        refusedIn check: inout SchemaCheck,
+        to report: inout FindingReport
+    ) {
         guard !check.isExhausted else {
-            report.add(SchemaExplainer.tooMuchWork(value, check.document))
+            report.add(SchemaExplainer.tooMuchWork(at: place))
             return
         }
-        var explainer = SchemaExplainer(program: program, check: check, report: report)
-        explainer.explainWhole(value, of: root)
+        var explainer = SchemaExplainer(
+            program: program,
+            check: check,
+            report: report,
+            subject: value,
+            at: place,
+            keyword: keyword
+        )
+        explainer.explainWhole(of: root)
         check = explainer.check
         report = explainer.report
+    }
+}
+
+/// The schema of the items of an array that is a member of a value.
+///
+/// For arrays with items that are valid or invalid on their own: with the array's index in
+/// `SchemaCheck.arrayApart`, the value's schema does not look at the items, and each is checked with
+/// this one. It belongs to the same program, so names are looked up in the same way.
+public struct ItemSchema: Sendable {
+    private let schema: Schema
+    private let keywordLocation: String
+
+    /// Finds the schema of the items of a property.
+    ///
+    /// Nil unless the root of the schema has such a property with the keyword `items`.
+    public init?(_ schema: Schema, ofItemsIn property: String) {
+        let program = schema.program
+        func instruction(_ node: Int32, _ operation: SchemaProgram.Operation) -> Int32? {
+            let entry = program.nodes[Int(node)]
+            return program.instructions[Int(entry.start)..<Int(entry.end)]
+                .first { $0.operation == operation }?.a
+        }
+        guard let members = instruction(schema.root, .members) else { return nil }
+        let rule = program.memberRules[Int(members)]
+        let names = rule.propertyNames
+        guard let name = names.first(where: { program.names.text($0) == property }),
+            let items = instruction(
+                program.operands[Int(rule.nodes) + name - names.lowerBound],
+                .items
+            ),
+            program.itemRules[Int(items)].rest >= 0
+        else { return nil }
+        self.schema = Schema(program: program, root: program.itemRules[Int(items)].rest)
+        keywordLocation = "properties/\(JSONPointer.escaped(property))/items"
+    }
+
+    /// Whether an item is valid.
+    public func admits(_ item: JSONNode, _ check: inout SchemaCheck) -> Bool {
+        schema.admits(item, &check)
+    }
+
+    /// As `Schema.members`.
+    public func members(of item: JSONNode, _ check: inout SchemaCheck) -> SymbolSet? {
+        schema.members(of: item, &check)
+    }
+
+    /// The violations of an item that `admits` has just rejected.
+    ///
+    /// At most 3, because each item may have some; the last one reports how many were left out.
+    ///
+    /// - Parameters:
+    ///   - item: The item.
+    ///   - place: Its JSON Pointer, because finding it takes as long as the list.
+    ///   - check: The state after `admits`.
+    /// - Returns: The violations; at least one.
+    public func findings(
+        of item: JSONNode,
+        at place: String,
+        refusedIn check: inout SchemaCheck
+    ) -> [SchemaFinding] {
+        var report = FindingReport(ofItemAt: place)
+        schema.addFindings(
+            of: item,
+            at: place,
+            keyword: keywordLocation,
+            refusedIn: &check,
+            to: &report
+        )
+        return report.finished()
     }
 }

@@ -12,6 +12,10 @@ public struct SchemaCheck {
     /// How many arrays and objects enclose the current value, up to where the check began.
     @usableFromInline var level = 0
     private var objects = InlineArray<4, KnownObject>(repeating: KnownObject())
+    /// The tape index of the array whose items are checked on their own; -1: there is none.
+    ///
+    /// See `ItemSchema`.
+    public var arrayApart = -1
     /// The last date-time parsed, and its position.
     private var dateTime: (index: Int, milliseconds: Int64?) = (-1, nil)
     /// The tape indices of members' values: 64 symbols for each of `objects`.
@@ -27,6 +31,7 @@ public struct SchemaCheck {
     public mutating func parse(_ text: [UInt8], upTo end: Int) throws(JSONError) {
         program = nil
         dateTime = (-1, nil)
+        arrayApart = -1
         try document.parse(text, upTo: end)
     }
 

@@ -13,6 +13,13 @@ extension SchemaExplainer {
         let rule: SchemaProgram.MemberRule
     }
 
+    /// A member of an object, on which depends which others it must or must not have.
+    struct Companion {
+        let name: String
+        let object: JSONNode
+        let isPresent: Bool
+    }
+
     /// Reports why a value violates an instruction.
     mutating func explainInstruction(
         _ index: Int,
@@ -33,15 +40,13 @@ extension SchemaExplainer {
             explainMissing(instruction.b..<instruction.c, value, keyword)
         case .dependentSchema: visit(instruction.b, value, at: keyword)
         case .apply: visit(instruction.a, value, at: keyword)
-        case .condition:
-            let isMet = program.admits(instruction.a, value, &check)
-            let branch = isMet ? instruction.b : instruction.c
-            visit(branch, value, at: isMet ? "then" : "else")
+        case .condition: explainCondition(instruction, value)
         case .anyOf, .oneOf: explainAlternatives(instruction, value, keyword)
         case .contains: explainContains(instruction, value, keyword)
         case .never:
             let question = report.hasRoom ? self.question(about: value) : ""
-            fail(value, keyword, "is not allowed\(question)")
+            let condition = report.hasRoom ? self.condition(of: value) : ""
+            fail(value, keyword, "is not allowed\(condition)\(question)")
         case .not: fail(value, keyword, "is excluded by the schema")
         default:
             let expectation = report.hasRoom ? expectation(index, instruction) : ""
@@ -102,8 +107,13 @@ extension SchemaExplainer {
         for index in range {
             let name = program.operands[Int(index)]
             guard !program.has(name, object, &check) else { continue }
-            let names = program.names
-            fail(object, keyword, "'\(Self.shortened(names.text(Int(name))))' is missing")
+            let text = Self.shortened(program.names.text(Int(name)))
+            if let companion, !companion.isPresent, companion.object.index == object.index {
+                let other = companion.name
+                fail(object, keyword, "must have '\(text)' or '\(other)'; has neither")
+            } else {
+                fail(object, keyword, "'\(text)' is missing")
+            }
         }
     }
 
@@ -149,6 +159,40 @@ extension SchemaExplainer {
         }
     }
 
+    private mutating func explainCondition(
+        _ instruction: SchemaProgram.Instruction,
+        _ value: JSONNode
+    ) {
+        let isMet = program.admits(instruction.a, value, &check)
+        let outer = companion
+        companion = onlyRequired(by: instruction.a).map {
+            Companion(name: $0, object: value, isPresent: isMet)
+        }
+        visit(isMet ? instruction.b : instruction.c, value, at: isMet ? "then" : "else")
+        companion = outer
+    }
+
+    /// The name in a node of the form `{"required": [NAME]}`.
+    private func onlyRequired(by node: Int32) -> String? {
+        let entry = program.nodes[Int(node)]
+        guard entry.end - entry.start == 1 else { return nil }
+        let instruction = program.instructions[Int(entry.start)]
+        guard instruction.operation == .required, instruction.b - instruction.a == 1
+        else { return nil }
+        return Self.shortened(program.names.text(Int(program.operands[Int(instruction.a)])))
+    }
+
+    /// What decides that a member is not allowed; may be empty.
+    private func condition(of member: JSONNode) -> String {
+        guard let companion else { return "" }
+        var cursor = check.document.children(of: companion.object)
+        while let (_, value) = check.document.nextMember(&cursor) {
+            guard value.index == member.index else { continue }
+            return " \(companion.isPresent ? "together with" : "without") '\(companion.name)'"
+        }
+        return ""
+    }
+
     /// Suggests the missing member whose name is most like that of the unknown one; may be empty.
     private mutating func question(about value: JSONNode) -> String {
         guard let stranger, stranger.name.index + 1 == value.index,
@@ -179,6 +223,7 @@ extension SchemaExplainer {
         _ instruction: SchemaProgram.Instruction,
         _ array: JSONNode
     ) {
+        guard array.index != check.arrayApart else { return }
         let rule = program.itemRules[Int(instruction.a)]
         let keywords = program.notes.itemKeywords[Int(instruction.a)]
         var position = 0

@@ -8,8 +8,11 @@ struct SchemaExplainer {
     let program: SchemaProgram
     /// Starts with the findings of other schemas.
     private(set) var report: FindingReport
+    /// The value that is explained, and its JSON Pointer.
+    private let subject: JSONNode
+    private let place: String
     /// The path through the schema: keywords and names, following references.
-    private var path: [String] = []
+    private var path: [String]
     private var secretDepth = 0
     /// The current nesting of subschemas.
     private var depth = 0
@@ -17,33 +20,51 @@ struct SchemaExplainer {
     private var form: (index: Int, form: ValueForm)?
     /// The unknown member whose value is being explained, and where it is.
     var stranger: Stranger?
+    /// The member whose presence or absence decides what is required now.
+    var companion: Companion?
     /// The indexes of objects that have a null where the schema does not allow it.
     var objectsWithNull: Set<Int> = []
     var check: SchemaCheck
 
-    init(program: SchemaProgram, check: SchemaCheck, report: FindingReport) {
+    /// Prepares to explain a value of the document.
+    ///
+    /// - Parameters:
+    ///   - program: The program that rejected it.
+    ///   - check: The state after that.
+    ///   - report: The findings so far.
+    ///   - subject: The value.
+    ///   - place: Its JSON Pointer.
+    ///   - keyword: The location of its schema.
+    init(
+        program: SchemaProgram,
+        check: SchemaCheck,
+        report: FindingReport,
+        subject: JSONNode,
+        at place: String,
+        keyword: String = ""
+    ) {
         self.program = program
         self.check = check
         self.report = report
+        self.subject = subject
+        self.place = place
+        path = [keyword]
     }
 
     /// Lower than the limit of `admits`, which runs some references without a level of recursion:
     /// here each reference is a level, and a level takes some kilobytes of stack.
     private static let maxDepth = 300
 
-    /// Reports why a value violates the whole schema.
-    mutating func explainWhole(
-        _ value: JSONNode,
-        of root: Int32
-    ) {
-        explain(root, value)
-        if check.isExhausted { report.add(Self.tooMuchWork(value, check.document)) }
+    /// Reports why the value violates the whole schema.
+    mutating func explainWhole(of root: Int32) {
+        explain(root, subject)
+        if check.isExhausted { report.add(Self.tooMuchWork(at: place)) }
     }
 
     /// The finding for a value that exceeded the limit of work.
-    static func tooMuchWork(_ value: JSONNode, _ document: JSONDocument) -> SchemaFinding {
+    static func tooMuchWork(at place: String) -> SchemaFinding {
         SchemaFinding(
-            instanceLocation: document.pointer(to: value),
+            instanceLocation: place,
             keywordLocation: "",
             message: "is too much work to check: too many steps, or too deep"
         )
@@ -174,7 +195,7 @@ struct SchemaExplainer {
         // Answers given after the limit of work was reached are not findings.
         guard !check.isExhausted else { return }
         guard report.hasRoom else { return report.leaveOut() }
-        let instance = check.document.pointer(to: value)
+        let instance = place + check.document.pointer(to: value, from: subject)
         let keywords = path + [keyword]
         var message = message()
         if let instruction {
@@ -195,7 +216,9 @@ struct SchemaExplainer {
         at instance: String,
         for instruction: SchemaProgram.Instruction
     ) -> String {
-        let isSecret = secretDepth > 0 || isBelow(instance, program.notes.secretNames)
+        let isSecret =
+            secretDepth > 0 || isBelow(instance, program.notes.secretNames)
+            || isItem(instance, of: program.notes.secretLists)
         let kind =
             instruction.operation == .maxBytes && !isSecret
             ? "\(byteCount(of: value)) bytes" : kind(of: value, at: instance, isSecret)
@@ -267,6 +290,13 @@ struct SchemaExplainer {
         case .object:
             return "an object of \(value.count) \(value.count == 1 ? "member" : "members")"
         }
+    }
+
+    /// Whether a value is an item of a member with one of these names.
+    private func isItem(_ instance: String, of names: Set<String>) -> Bool {
+        let tokens = instance.unicodeScalars.split(separator: "/").suffix(2)
+        guard tokens.count == 2, let name = tokens.first else { return false }
+        return names.contains(JSONPointer.unescaped(String(name)))
     }
 
     /// Whether a value belongs to a member with one of these names, or is nested in one.

@@ -16,6 +16,8 @@ struct SchemaNotes: Sendable {
     var forms: [Int32: ValueForm] = [:]
     /// Names of members with secret values, anywhere in the document.
     private(set) var secretNames: Set<String> = ["device_token"]
+    /// Names of members that are arrays of secret values, of which some may be in objects.
+    let secretLists: Set<String> = ["recipients"]
 
     /// Marks what `writeOnly` hides (JSON Schema Validation, 9.4).
     ///

@@ -182,6 +182,7 @@ extension SchemaProgram {
             }
             return matches >= instruction.b
         default:
+            if array.index == check.arrayApart { return true }
             guard check.spend(steps: array.count >> 4) else { return false }
             let rule = itemRules[Int(instruction.a)]
             var operand = rule.prefix.lowerBound

@@ -127,6 +127,40 @@ import Testing
                 [["", "/then/minimum", "must be at least 2; found 1"]]
             ),
             (
+                #"{"if":{"required":["a"]},"then":{"properties":{"b":false}}}"#,
+                #"{"a":1,"b":2}"#,
+                [["/b", "/then/properties/b", "is not allowed together with 'a'"]]
+            ),
+            (
+                #"{"if":{"required":["a"]},"else":{"properties":{"b":false}}}"#, #"{"b":2}"#,
+                [["/b", "/else/properties/b", "is not allowed without 'a'"]]
+            ),
+            (
+                #"{"if":{"required":["a"]},"else":{"required":["b"]}}"#, "{}",
+                [["", "/else/required", "must have 'b' or 'a'; has neither"]]
+            ),
+            (
+                // Another object's members do not depend on the condition.
+                #"{"if":{"required":["a"]},"then":{"properties":{"a":{"properties":{"b":false}}}}}"#,
+                #"{"a":{"b":2}}"#,
+                [["/a/b", "/then/properties/a/properties/b", "is not allowed"]]
+            ),
+            (
+                // Neither an item nor a member named so shows a secret; what is below does.
+                #"{"properties":{"recipients":{"items":{"properties":{"n":{"type":"null"}},"type":["object","null"]}}}}"#,
+                #"{"recipients":[12,{"n":12}]}"#,
+                [
+                    [
+                        "/recipients/0", "/properties/recipients/items/type",
+                        "must be null or object; found a number",
+                    ],
+                    [
+                        "/recipients/1/n", "/properties/recipients/items/properties/n/type",
+                        "must be null; found 12",
+                    ],
+                ]
+            ),
+            (
                 #"{"oneOf":[{"minimum":1},{"minimum":2}]}"#, "3",
                 [["", "/oneOf", "must match exactly one of the alternatives; matches several"]]
             ),

@@ -14,7 +14,7 @@ extension LocalReason {
             .deviceCongested, .unexplainedStatus:
             [.undeliverable]
         case .tokenUnregistered: [.suppressed]
-        case .duplicateEvent: [.duplicate]
+        case .duplicateEvent, .duplicateRecipient: [.duplicate]
         }
     }
 
@@ -63,6 +63,8 @@ extension LocalReason {
         case .duplicateEvent:
             "Not sent: an event with the same `id` and `device_token` (or `channel_id`) is being"
                 + " sent, or was accepted."
+        case .duplicateRecipient:
+            "Not sent: an earlier entry of the event's `recipients` has the same device token."
         case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
         case .streamBroken:
             "The stream or its connection broke before the last attempt's answer, or the answer was"
@@ -101,6 +103,8 @@ extension LocalReason {
             "Delete the token, unless the app reported it after `unregistered_at`; then send `token_registered_at` in its events."
         case .duplicateEvent:
             "Nothing. If it was meant as a separate notification, give it its own `id`."
+        case .duplicateRecipient:
+            "Nothing, or list each token once."
         case .requestTimeout, .streamBroken:
             "Check the network; the notification may have arrived anyway."
         case .unexplainedStatus: "Look for a proxy, a firewall or a portal in between."

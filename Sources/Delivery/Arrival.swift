@@ -303,9 +303,10 @@ public struct ArrivalReader: Sendable {
             return read(record, event, common, awaiting: nil, deadSince)
         case .awaitingSchema(let event, let schema):
             return read(record, event, common, awaiting: schema, deadSince)
-        case .invalid(let invalid):
-            let facts = common.facts(of: record, .invalid, because: invalid.reason)
-            return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
+        case .fanOut(let fanOut, awaiting: _):
+            // Until the engine takes recipients one by one.
+            return Self.refused(record, fanOut.notSupported, common)
+        case .invalid(let invalid): return Self.refused(record, invalid, common)
         case .unreadable(let invalid, let schema):
             let facts = common.facts(
                 of: record,
@@ -376,6 +377,15 @@ public struct ArrivalReader: Sendable {
         }
     }
 
+    private static func refused(
+        _ record: consuming Record,
+        _ invalid: InvalidEvent,
+        _ common: Common
+    ) -> Arrival {
+        let facts = common.facts(of: record, .invalid, because: invalid.reason)
+        return Arrival(record, noEvent, noTopic, invalid: invalid, facts)
+    }
+
     @inline(__always)
     private func read(
         _ record: consuming Record,
@@ -439,6 +449,18 @@ public struct ArrivalReader: Sendable {
         pushType: .alert,
         payload: 0..<0
     )
+}
+
+extension FanOut {
+    /// The event, invalid as a whole: the engine does not take recipients yet.
+    fileprivate var notSupported: InvalidEvent {
+        let violation = Violation(
+            instanceLocation: "/recipients",
+            keywordLocation: "/properties/recipients",
+            message: "is not supported by this version"
+        )
+        return invalidEvent(.schemaViolation, [violation])
+    }
 }
 
 extension Arrival {

@@ -200,6 +200,7 @@ extension OutcomeSubject {
         environment = invalid.environment
         metadata = invalid.metadata
         occurredAt = invalid.occurredAt
+        recipient = invalid.recipient
     }
 }
 

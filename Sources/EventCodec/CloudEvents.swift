@@ -86,8 +86,8 @@ struct StructuredCloudEvent {
     enum Content {
         /// A value of the document.
         case json(JSONNode)
-        /// Bytes decoded from `data_base64`.
-        case bytes([UInt8])
+        /// Bytes decoded from `data_base64`, and the range of that string in the document.
+        case bytes([UInt8], of: Range<Int>)
     }
 
     let attributes: CloudEventAttributes
@@ -157,7 +157,7 @@ struct StructuredCloudEvent {
             else {
                 throw error("data_base64 is not Base64", at: "/data_base64")
             }
-            return .bytes(bytes)
+            return .bytes(bytes, of: base64.range)
         case (nil, nil): throw error("the CloudEvent has no data")
         case (_?, _?): throw error("the CloudEvent has both data and data_base64")
         }

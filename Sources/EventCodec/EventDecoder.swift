@@ -5,6 +5,7 @@ public import Vocabulary
 /// Turns records into events; one per thread, reused for every record.
 public struct EventDecoder: ~Copyable {
     private let notification: EventKind
+    private let recipients: RecipientReader
     private let appleSchema: Schema
     private let payloadPolicy: PayloadPolicy
     /// The operator's own schemas; may be replaced between records.
@@ -27,6 +28,7 @@ public struct EventDecoder: ~Copyable {
     ) {
         let schemas = EmbeddedSchema.compiled(.notificationEventV1, .apsPayloadV1)
         notification = .notification(schemas.0)
+        recipients = RecipientReader(schemas.0)
         appleSchema = schemas.1
         self.payloadPolicy = payloadPolicy
         self.payloadSchemas = payloadSchemas
@@ -81,6 +83,9 @@ public struct EventDecoder: ~Copyable {
     ) -> DecodedRecord {
         let fields = EventFields(wrapped.root, kind, &check)
         if let repeated = fields.repeated { return ambiguous(fields, repeated) }
+        if let list = node(.recipients, fields) {
+            return decodedFanOut(list, wrapped, fields, from: topic)
+        }
         guard kind.schema.admits(wrapped.root, &check), let event = event(fields),
             let payload = node(.payload, fields)
         else { return violating(wrapped.root, fields, kind.schema) }
@@ -89,7 +94,11 @@ public struct EventDecoder: ~Copyable {
         {
             return ambiguous(fields, repeated)
         }
-        let own = ownViolations(payload, of: event, from: topic)
+        let own = ownViolations(
+            payload,
+            payloadSchemas.schema(of: topic),
+            payloadSchemas.schema(of: event.destination, event.pushType)
+        )
         guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
         let doubts = doubts(about: payload, of: wrapped.root, kind)
         guard !doubts.isEmpty else { return registered(event, fields, wrapped) }
@@ -99,6 +108,48 @@ public struct EventDecoder: ~Copyable {
         var warned = event
         warned.warnings = doubts
         return registered(warned, fields, wrapped)
+    }
+
+    /// The same for an event with `recipients`, each of which may be invalid on its own.
+    private mutating func decodedFanOut(
+        _ list: JSONNode,
+        _ wrapped: WrappedEvent,
+        _ fields: EventFields,
+        from topic: KafkaTopic
+    ) -> DecodedRecord {
+        check.arrayApart = list.index
+        guard notification.schema.admits(wrapped.root, &check),
+            var common = common(fields, wrapped), let payload = node(.payload, fields)
+        else { return violating(wrapped.root, fields, notification.schema) }
+        if let metadata = node(.metadata, fields),
+            let repeated = check.document.repeatedMember(in: metadata)
+        {
+            return ambiguous(fields, repeated)
+        }
+        let own = ownViolations(
+            payload,
+            payloadSchemas.schema(of: topic),
+            payloadSchemas.schema(of: common.destination, common.pushType)
+        )
+        guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
+        common.warnings = doubts(about: payload, of: wrapped.root, notification)
+        if payloadPolicy == .strict, !common.warnings.isEmpty {
+            return invalid(fields, .schemaViolation, common.warnings)
+        }
+        var awaited: SchemaReference?
+        if let reference = wrapped.schema, let registeredSchemas {
+            if let known = registeredSchemas[reference] {
+                let document = wrapped.envelope ?? check.document
+                if let problem = problem(with: known, reference, document) {
+                    return invalid(fields, problem.reason, problem.violations)
+                }
+            } else {
+                awaited = reference
+            }
+        }
+        let entries = recipients.read(list, offset: wrapped.offset, &check)
+        let fanOut = FanOut(common, entries, base64: wrapped.base64)
+        return .fanOut(fanOut, awaiting: awaited)
     }
 
     /// Checks the schema that the record names, which describes the whole JSON text.
@@ -171,11 +222,9 @@ public struct EventDecoder: ~Copyable {
     /// Checks the operator's schemas; both share the limit of one outcome's violations.
     private mutating func ownViolations(
         _ payload: JSONNode,
-        of event: Event,
-        from topic: KafkaTopic
+        _ ofTopic: NamedSchema?,
+        _ ofApp: NamedSchema?
     ) -> [Violation] {
-        let ofTopic = payloadSchemas.schema(of: topic)
-        let ofApp = payloadSchemas.schema(of: event)
         if ofTopic == nil, ofApp == nil { return [] }
         var report = FindingReport()
         ofTopic?.addFindings(of: payload, in: check.document, to: &report)
@@ -244,7 +293,8 @@ public struct EventDecoder: ~Copyable {
             event.metadata = event.metadata.map { $0.shifted(by: offset) }
             event.occurredAt = event.occurredAt ?? occurredAt
             return .invalid(event)
-        case .unreadable, .tombstone: return decoded
+        // A fan-out is made with the record's ranges.
+        case .fanOut, .unreadable, .tombstone: return decoded
         }
     }
 }
@@ -288,7 +338,8 @@ extension EventDecoder {
         adopt(cloudEvent.attributes, &wrapped, &record)
         switch cloudEvent.content {
         case .json(let data): wrapped.root = data
-        case .bytes(let bytes):
+        case .bytes(let bytes, let base64):
+            wrapped.base64 = base64.shifted(by: wrapped.offset)
             if wrapped.schema != nil, registeredSchemas != nil { wrapped.envelope = check.document }
             let text = Array(bytes.dropFirst(TextEncoding.markByteCount(bytes[...])))
             try parse(text, upTo: text.count, of: bytes[...])
@@ -412,6 +463,40 @@ extension EventDecoder {
         )
     }
 
+    /// What the notifications of an accepted event with `recipients` share.
+    ///
+    /// Ranges and the default of `occurred_at` are already those of the record.
+    private mutating func common(_ fields: EventFields, _ wrapped: WrappedEvent) -> FanOut.Common? {
+        let (bundleID, topic) = (node(.bundleID, fields), node(.topic, fields))
+        guard let id = node(.id, fields).flatMap({ id($0) }),
+            let destination = Self.destination(
+                bundleID,
+                topic,
+                { apps.text(of: $0, in: check.document) }
+            ),
+            let pushType = pushType(fields), let payload = node(.payload, fields)
+        else { return nil }
+        return FanOut.Common(
+            id: id,
+            destination: destination,
+            pushType: pushType,
+            payload: payload.range.shifted(by: wrapped.offset),
+            environment: environment(fields),
+            priority: priority(fields),
+            expiration: node(.expiration, fields).flatMap { check.document.integer($0) },
+            collapseID: node(.collapseID, fields).flatMap { check.document.string($0) }.flatMap(
+                CollapseID.init
+            ),
+            tokenRegisteredAt: node(.tokenRegisteredAt, fields).flatMap {
+                check.document.integer($0)
+            }
+            .map { Timestamp(milliseconds: $0) },
+            occurredAt: node(.occurredAt, fields).flatMap { check.milliseconds(ofDateTime: $0) }
+                .map { Timestamp(milliseconds: $0) } ?? wrapped.occurredAt,
+            metadata: node(.metadata, fields)?.range.shifted(by: wrapped.offset)
+        )
+    }
+
     private borrowing func broadcast(_ fields: EventFields) -> Event? {
         guard let id = node(.id, fields).flatMap({ id($0) }), let channel = channel(fields),
             let bundleID = node(.bundleID, fields).flatMap({ check.document.string($0) }),
@@ -491,10 +576,12 @@ extension EventDecoder {
     /// The limit in the event's schema; the outcome contains the name, and must fit into its topic.
     private static let longestDestination = 255
 
+    /// Nil also if there are recipients: which of them is meant is unclear.
     private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {
-        node(.deviceToken, fields).flatMap { text($0, upTo: DeviceToken.maxDigitCount) }.flatMap(
-            DeviceToken.init
-        )
+        guard fields[.recipients] == nil else { return nil }
+        return node(.deviceToken, fields)
+            .flatMap { text($0, upTo: DeviceToken.maxDigitCount) }
+            .flatMap(DeviceToken.init)
     }
 
     /// Nil if the text has more bytes.
@@ -571,6 +658,8 @@ private struct WrappedEvent {
     var envelope: JSONDocument?
     /// The default of the event's own `occurred_at`.
     var occurredAt: Timestamp?
+    /// The JSON string in the record's value whose content is the event in Base64.
+    var base64: Range<Int>?
 
     /// Whether the decoded event must be adjusted to its framing.
     var isShifted: Bool { offset != 0 || occurredAt != nil }
@@ -582,6 +671,7 @@ private struct EventFields {
     enum Field: Int, CaseIterable {
         case id
         case deviceToken
+        case recipients
         case channelID
         case bundleID
         case topic
@@ -601,7 +691,7 @@ private struct EventFields {
     let isBroadcast: Bool
     /// The position of each field's value on the tape; 0 (the document itself) means that it is
     /// missing.
-    private var places: InlineArray<15, UInt32>
+    private var places: InlineArray<16, UInt32>
     /// The second value of a repeated name, which makes the event ambiguous and thus invalid; nil:
     /// none.
     private(set) var repeated: JSONNode?
@@ -659,15 +749,16 @@ private final class EventKind: Sendable {
     let fields: [EventFields.Field]
     let names: NameTable
     /// The schema's symbol for each field's name; empty if the kind does not have the field.
-    let symbols: InlineArray<15, SymbolSet>
+    let symbols: InlineArray<16, SymbolSet>
 
-    /// The kind of events for one device.
+    /// The kind of events for devices.
     static func notification(_ schema: Schema) -> EventKind {
         EventKind(
             schema,
             [
-                (.id, "id"), (.deviceToken, "device_token"), (.bundleID, "bundle_id"),
-                (.topic, "topic"), (.pushType, "push_type"), (.payload, "payload"),
+                (.id, "id"), (.deviceToken, "device_token"), (.recipients, "recipients"),
+                (.bundleID, "bundle_id"), (.topic, "topic"), (.pushType, "push_type"),
+                (.payload, "payload"),
                 (.environment, "environment"), (.priority, "priority"),
                 (.expiration, "expiration"), (.collapseID, "collapse_id"), (.apnsID, "apns_id"),
                 (.tokenRegisteredAt, "token_registered_at"), (.occurredAt, "occurred_at"),
@@ -696,7 +787,7 @@ private final class EventKind: Sendable {
         isBroadcast = table.contains { $0.field == .channelID }
         fields = table.map(\.field)
         names = NameTable(table.map(\.name))
-        var symbols = InlineArray<15, SymbolSet>(repeating: [])
+        var symbols = InlineArray<16, SymbolSet>(repeating: [])
         for (field, name) in table {
             guard let symbol = schema.symbol(of: name) else {
                 preconditionFailure("the event's schema does not name \(name)")
@@ -784,7 +875,7 @@ extension Event {
 }
 
 extension Range<Int> {
-    fileprivate func shifted(by offset: Int) -> Range<Int> {
+    func shifted(by offset: Int) -> Range<Int> {
         lowerBound + offset..<upperBound + offset
     }
 }

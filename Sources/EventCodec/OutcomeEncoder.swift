@@ -111,6 +111,10 @@ public struct OutcomeEncoder: Sendable {
             writer.null()
         }
         if let channel = outcome.subject.channel { writer.member("channel_id", channel.base64) }
+        if let recipient = outcome.subject.recipient {
+            writer.member("recipient", Int64(recipient.index))
+            writer.member("recipients", Int64(recipient.count))
+        }
     }
 
     private static func writeDetails(_ outcome: Outcome, _ writer: inout JSONWriter) {

@@ -72,12 +72,18 @@ public struct PayloadSchemas: Sendable {
     }
 
     /// The schema of the event's app.
-    func schema(of event: Event) -> NamedSchema? {
+    @inline(__always)
+    func schema(of destination: Event.Destination, _ pushType: PushType) -> NamedSchema? {
         guard !byBundleID.isEmpty || !byPrefix.isEmpty else { return nil }
+        return schemaOfApp(destination, pushType)
+    }
+
+    private func schemaOfApp(_ destination: Event.Destination, _ pushType: PushType) -> NamedSchema?
+    {
         let name =
-            switch event.destination {
+            switch destination {
             case .bundleID(let name): name
-            case .topic(let topic): bundleID(topic, event.pushType)
+            case .topic(let topic): bundleID(topic, pushType)
             }
         if let exact = byBundleID[name] { return exact }
         return byPrefix.first { prefix, _ in

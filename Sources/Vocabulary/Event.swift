@@ -1,4 +1,4 @@
-/// A valid record: one notification for one device, or one broadcast to a channel.
+/// A notification for one device, or a broadcast to a channel.
 ///
 /// Ranges point into `eventBytes` of the record that the event was decoded from.
 public struct Event: Hashable, Sendable {
@@ -39,6 +39,8 @@ public struct Event: Hashable, Sendable {
     public var occurredAt: Timestamp?
     /// The `metadata` object's bytes.
     public var metadata: Range<Int>?
+    /// The entry of `recipients` that the notification is for; nil: the event has no such list.
+    public var recipient: RecipientPlace?
 }
 
 // In an extension, which keeps the memberwise initializer: an event assembled field by field costs
@@ -155,6 +157,9 @@ public struct InvalidEvent: Hashable, Sendable {
     /// The range of the `metadata` object in the record's `eventBytes`; nil if it is missing or
     /// invalid.
     public var metadata: Range<Int>?
+    /// The entry of `recipients` that is invalid; nil: the event has no such list, or is invalid
+    /// as a whole.
+    public var recipient: RecipientPlace?
 
     public init(reason: LocalReason, violations: [Violation]) {
         self.reason = reason
@@ -168,6 +173,8 @@ public enum DecodedRecord: Hashable, Sendable {
     case invalid(InvalidEvent)
     /// A valid event whose record names a schema that has to be fetched first.
     case awaitingSchema(Event, SchemaReference)
+    /// A valid event with `recipients`, and the schema that has to be fetched first, if any.
+    case fanOut(FanOut, awaiting: SchemaReference?)
     /// Not JSON; the schema that the record names, which must be fetched first, decides how to
     /// report it.
     case unreadable(InvalidEvent, SchemaReference)

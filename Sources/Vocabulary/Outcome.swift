@@ -42,6 +42,9 @@ public struct OutcomeSubject: Hashable, Sendable {
     public var metadata: Range<Int>?
     /// When the end-to-end latency starts.
     public var occurredAt: Timestamp?
+    /// The entry of the event's `recipients`; nil: the event has no such list, or its outcome is
+    /// about all of it.
+    public var recipient: RecipientPlace?
 }
 
 // In an extension for the same reason as the initializers of `Outcome`.
@@ -66,7 +69,8 @@ extension OutcomeSubject {
             pushType: event.pushType,
             environment: environment,
             metadata: event.metadata,
-            occurredAt: event.occurredAt
+            occurredAt: event.occurredAt,
+            recipient: event.recipient
         )
     }
 }

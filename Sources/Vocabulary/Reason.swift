@@ -138,6 +138,8 @@ public enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case tokenUnregistered = "TokenUnregistered"
     /// The same notification is being sent, or was accepted; not sent again.
     case duplicateEvent = "DuplicateEvent"
+    /// An earlier entry of the event's `recipients` has the same token; not sent again.
+    case duplicateRecipient = "DuplicateRecipient"
     /// APNs did not answer the last attempt within `apns.request_timeout`.
     case requestTimeout = "RequestTimeout"
     /// The stream or its connection broke before the answer to the last attempt.

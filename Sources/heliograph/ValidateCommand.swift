@@ -27,6 +27,12 @@ enum ValidateCommand {
             violations of the payload are listed, but the event is valid, because the service \
             would send it. With --broadcast, documents are events of a broadcast source, and \
             Apple's payload rules for broadcasts always apply.
+
+            The result of an event with 'recipients' has one more field, with the number of \
+            entries of each kind: "recipients":{"valid":498,"duplicate":1,"invalid":1}. Each \
+            invalid entry has its own violations, at most 3, with a location such as \
+            /recipients/17. The service sends the valid entries, but one invalid entry makes the \
+            line invalid here. An event that is invalid as a whole has no such field.
             """,
         parameters: [file, payload, broadcast],
         furtherParameters: [
@@ -42,7 +48,7 @@ enum ValidateCommand {
         ],
         exitCodes: [
             0: "Every line is valid.",
-            1: "A line is invalid.",
+            1: "A line is invalid, or an entry of 'recipients' is.",
             2: """
             Not everything was checked: the file cannot be read or is empty, the schema was \
             refused, or standard output cannot be written.

@@ -239,7 +239,7 @@ import Vocabulary
                 switch decoded {
                 case .event: #expect(folder == "valid", "\(example.name)")
                 case .invalid: #expect(folder == "invalid", "\(example.name)")
-                case .tombstone, .awaitingSchema, .unreadable:
+                case .tombstone, .awaitingSchema, .fanOut, .unreadable:
                     Issue.record("\(example.name) is an event")
                 }
             }

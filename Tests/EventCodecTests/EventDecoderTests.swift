@@ -370,7 +370,7 @@ extension EventDecoder {
             case .invalid(let event):
                 #expect((1...20).contains(event.violations.count))
                 invalids += 1
-            case .tombstone, .awaitingSchema, .unreadable:
+            case .tombstone, .awaitingSchema, .fanOut, .unreadable:
                 Issue.record("the record is not null and needs no schema")
             }
         }

@@ -42,7 +42,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
             return event.warnings.map { [$0.instanceLocation, $0.message] }
         case .invalid(let event):
             return event.violations.map { [$0.instanceLocation, $0.message] }
-        case .tombstone, .awaitingSchema, .unreadable: return [["", "no event"]]
+        case .tombstone, .awaitingSchema, .fanOut, .unreadable: return [["", "no event"]]
         }
     }
 

@@ -22,7 +22,7 @@ import Vocabulary
             case .invalid, .suppressed, .duplicate: nil
             }
         let isDecidedByAPNs = [.accepted, .unregistered, .rejected].contains(kind)
-        let usual = isDecidedByAPNs ? .apns(.badDeviceToken) : OutcomeRules.reasons(of: kind).last
+        let usual = isDecidedByAPNs ? .apns(.badDeviceToken) : OutcomeRules.reasons(of: kind).first
         return Outcome(
             kind: kind,
             reason: kind == .accepted ? nil : reason ?? usual,
@@ -74,7 +74,8 @@ import Vocabulary
 
     @Test func `an outcome with any reason is valid against its schema`() throws {
         for kind in OutcomeKind.allCases {
-            for reason in OutcomeRules.reasons(of: kind) {
+            for reason in OutcomeRules.reasons(of: kind)
+            where reason != .local(.duplicateRecipient) {
                 #expect(
                     try violations(outcome(kind, full: true, reason: reason)) == [],
                     "\(kind) \(reason.text)"
@@ -121,6 +122,29 @@ import Vocabulary
         #expect(value["metadata"]?["k"] == .string("v"))
         #expect(value["source"]?["offset"] == .integer(7))
         #expect(value["unregistered_at"] == .integer(5))
+    }
+
+    @Test(arguments: OutcomeKind.allCases)
+    func `a recipient's outcome says which of how many it is about`(kind: OutcomeKind) throws {
+        let reasons = kind == .accepted ? [nil] : OutcomeRules.reasons(of: kind).map(Optional.some)
+        for (index, count) in [(0, 1), (17, 500), (999, 1000)] {
+            for reason in reasons {
+                var outcome = outcome(kind, full: true, reason: reason)
+                outcome.subject.recipient = RecipientPlace(index: index, count: count)
+                #expect(try violations(outcome) == [], "\(reason?.text ?? "accepted")")
+                var encoder = OutcomeEncoder()
+                var bytes: [UInt8] = []
+                encoder.encode(outcome, record: record, source: source, into: &bytes)
+                let value = try JSONValue.parse(bytes)
+                #expect(value["recipient"] == .integer(Int64(index)))
+                #expect(value["recipients"] == .integer(Int64(count)))
+            }
+        }
+    }
+
+    @Test func `only an outcome of a recipient is a duplicate of another recipient`() throws {
+        let outcome = outcome(.duplicate, full: true, reason: .local(.duplicateRecipient))
+        #expect(try violations(outcome).map(\.keywordLocation) == ["/allOf/11/then/required"])
     }
 
     @Test func `an outcome's headers are its kind, its reason and its event's ID`() {

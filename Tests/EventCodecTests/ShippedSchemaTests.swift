@@ -112,6 +112,9 @@ extension EmbeddedSchema: CustomTestStringConvertible {
                 var decoder = EventDecoder(payloadPolicy: .off)
                 switch decoder.decode(EventText.record(example.text)) {
                 case .event: #expect(folder == "valid", "\(example.name)")
+                case .fanOut(let event, awaiting: _):
+                    let isValid = event.recipients.invalidCount == 0
+                    #expect(isValid == (folder == "valid"), "\(example.name)")
                 case .invalid:
                     #expect(folder == "invalid", "\(example.name)")
                 case .tombstone, .awaitingSchema, .unreadable:

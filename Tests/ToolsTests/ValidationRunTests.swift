@@ -160,6 +160,36 @@ private final class ScriptedChecker: DocumentChecker {
         #expect(result.violations.count == count)
     }
 
+    @Test func `an event with recipients is valid if each of them is`() {
+        let start = event.replacing(#""device_token":"00","#, with: "")
+        func check(_ recipients: String, badge: String = "1") -> CheckedDocument {
+            let rest = #""payload":{"aps":{"badge":\#(badge)}},"recipients":\#(recipients)}"#
+            return self.check(start + rest)
+        }
+        let good = check(#"["00",{"device_token":"01"},"00"]"#)
+        let counts = CheckedDocument.Recipients(valid: 2, duplicate: 1, invalid: 0)
+        #expect(good == CheckedDocument(verdict: .valid, violations: [], recipients: counts))
+        let bad = check(#"["00","0",{"device_token":"01","priority":5},null]"#, badge: "-1")
+        #expect(bad.verdict == .invalid)
+        #expect(bad.recipients == CheckedDocument.Recipients(valid: 1, duplicate: 0, invalid: 3))
+        #expect(
+            bad.violations.map(\.instanceLocation) == [
+                "/payload/aps/badge", "/recipients/1", "/recipients/2/priority", "/recipients/3",
+            ]
+        )
+        #expect(check("[]").recipients == nil)
+        #expect(check("[]").verdict == .invalid)
+        var run = ValidationRun(checker: EventChecker(payload: .warn))
+        var output: [UInt8] = []
+        let line = start + #""payload":{"aps":{"badge":1}},"recipients":["00","00"]}"#
+        run.feed(Array((line + "\n").utf8)[...]) { output += $0 }
+        #expect(
+            String(decoding: output, as: UTF8.self)
+                == #"{"line":1,"valid":true,"recipients":{"valid":1,"duplicate":1,"invalid":0},"#
+                + #""violations":[]}"# + "\n"
+        )
+    }
+
     private let broadcast = #"""
         {"id":"1","channel_id":"aGk+/w==","bundle_id":"a.b","expiration":0,"payload":\#
         {"aps":{"event":"end","timestamp":1790000000,"content-state":{}}}}

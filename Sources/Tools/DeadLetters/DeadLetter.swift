@@ -30,6 +30,8 @@ package struct DeadLetter: Sendable {
         switch decoder.decode(&framed, from: partition.topic) {
         case .event(let event), .awaitingSchema(let event, _):
             (eventID, destination) = (event.id.description, event.destination)
+        case .fanOut(let event, awaiting: _):
+            (eventID, destination) = (event.common.id.description, event.common.destination)
         case .invalid(let event), .unreadable(let event, _):
             (eventID, destination) = (event.id?.description, event.destination)
         case .tombstone: (eventID, destination) = (nil, nil)

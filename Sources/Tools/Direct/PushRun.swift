@@ -108,6 +108,10 @@ package struct PushRun {
         switch decoded {
         case .event(let event), .awaitingSchema(let event, _):
             return (event, (record.eventBytes ?? bytes)[event.payload])
+        case .fanOut:
+            throw ServiceError(
+                text: "--event: the event has `recipients`; push sends to one device"
+            )
         case .invalid(let invalid), .unreadable(let invalid, _):
             let lines = invalid.violations.map { violation in
                 let place = violation.instanceLocation

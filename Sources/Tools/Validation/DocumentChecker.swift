@@ -23,12 +23,28 @@ package struct CheckedDocument: Hashable, Sendable {
         case unreadable
     }
 
+    /// How many entries of an event's `recipients` are of each kind.
+    package struct Recipients: Hashable, Sendable {
+        package var valid: Int
+        package var duplicate: Int
+        package var invalid: Int
+
+        package init(valid: Int, duplicate: Int, invalid: Int) {
+            self.valid = valid
+            self.duplicate = duplicate
+            self.invalid = invalid
+        }
+    }
+
     package var verdict: Verdict
     package var violations: [Violation]
+    /// nil: there are none, or the event is invalid as a whole.
+    package var recipients: Recipients?
 
-    package init(verdict: Verdict, violations: [Violation]) {
+    package init(verdict: Verdict, violations: [Violation], recipients: Recipients? = nil) {
         self.verdict = verdict
         self.violations = violations
+        self.recipients = recipients
     }
 
     /// The result for a document that cannot be read.
@@ -79,6 +95,7 @@ package final class EventChecker: DocumentChecker {
         switch decoder.decode(&record, from: Self.noTopic, as: broadcastSchema) {
         case .event(let event):
             return CheckedDocument(verdict: .valid, violations: event.warnings)
+        case .fanOut(let event, awaiting: _): return CheckedDocument(event)
         case .invalid(let event):
             guard decoder.framing == .unreadable, let violation = event.violations.first else {
                 return CheckedDocument(verdict: .invalid, violations: event.violations)
@@ -89,6 +106,23 @@ package final class EventChecker: DocumentChecker {
         case .tombstone:
             preconditionFailure("a record with a value is no tombstone")
         }
+    }
+}
+
+extension CheckedDocument {
+    /// The result for an event with recipients: one invalid entry makes it invalid.
+    fileprivate init(_ event: FanOut) {
+        let list = event.recipients
+        let refusals = (0..<list.count).compactMap { list.refusal(at: $0) }
+        self.init(
+            verdict: refusals.isEmpty ? .valid : .invalid,
+            violations: event.common.warnings + refusals.flatMap(\.violations),
+            recipients: Recipients(
+                valid: list.validCount,
+                duplicate: list.duplicateCount,
+                invalid: list.invalidCount
+            )
+        )
     }
 }
 

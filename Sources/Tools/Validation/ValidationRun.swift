@@ -34,6 +34,9 @@ package struct ValidationSummary: Hashable, Sendable {
 
 /// Checks newline-delimited JSON, with one result per line: `{"line", "valid", "violations"}`.
 ///
+/// The result of an event with recipients also has `recipients`: `{"valid", "duplicate",
+/// "invalid"}`, the number of entries of each kind.
+///
 /// Blank lines are counted but give no result. Memory does not grow with the input: results are
 /// written in pieces of about `pieceByteCount`, and at the end of each block.
 package struct ValidationRun {
@@ -114,6 +117,14 @@ package struct ValidationRun {
         writer.integer(lineNumber)
         writer.name("valid")
         writer.bool(result.verdict == .valid)
+        if let recipients = result.recipients {
+            writer.name("recipients")
+            writer.beginObject()
+            writer.member("valid", Int64(recipients.valid))
+            writer.member("duplicate", Int64(recipients.duplicate))
+            writer.member("invalid", Int64(recipients.invalid))
+            writer.endObject()
+        }
         writer.name("violations")
         writer.beginArray()
         for violation in result.violations {

@@ -17,6 +17,7 @@ from harness.processes import ROOT, built_binary
 
 PRODUCERS = ROOT / "examples" / "producers"
 DEVICE = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+OTHER_DEVICE = "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad"
 IDENTIFIER = "123e4567-e89b-12d3-a456-426614174000"
 COMMON = {
     "environment": "production",
@@ -58,6 +59,16 @@ EXPECTED = [
         "push_type": "voip",
         "payload": {"call": {"from": "Zoë", "has_video": False}},
         "expiration": 0,
+    }),
+    ("notifications", "news-88", {
+        "id": "news-88",
+        "recipients": [
+            {"device_token": DEVICE},
+            {"device_token": OTHER_DEVICE, "collapse_id": "news"},
+        ],
+        "bundle_id": "com.example.MyApp",
+        "push_type": "alert",
+        "payload": {"aps": {"alert": {"title": "News", "body": "The bridge is open."}}},
     }),
     ("broadcasts", "dHN0LXNyY2gtY2hubA==", {
         "id": "match-4711-goal-3",

@@ -1,4 +1,4 @@
-// Command producer prints four events: topic, key and value, one record a line.
+// Command producer prints five events: topic, key and value, one record a line.
 //
 // To send them, give publish the client of your choice; README.md has one.
 package main
@@ -27,6 +27,12 @@ type (
 		APS   alertAPS `json:"aps"`
 		Order int      `json:"order"`
 	}
+	newsAPS struct {
+		Alert alert `json:"alert"`
+	}
+	news struct {
+		APS newsAPS `json:"aps"`
+	}
 	backgroundAPS struct {
 		ContentAvailable int `json:"content-available"`
 	}
@@ -54,8 +60,9 @@ type (
 )
 
 const (
-	device = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
-	app    = "com.example.MyApp"
+	device      = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+	otherDevice = "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad"
+	app         = "com.example.MyApp"
 )
 
 // sender writes a record, and returns when Kafka has it.
@@ -101,6 +108,18 @@ func publish(ctx context.Context, send sender) error {
 			PushType:    events.VoIP,
 			Payload:     ring{Call: call{From: "Zoë"}},
 			Expiration:  events.SendOnce(),
+		},
+		events.Notification[news]{
+			ID: "news-88",
+			Recipients: []events.Recipient{
+				{DeviceToken: device},
+				{DeviceToken: otherDevice, CollapseID: "news"},
+			},
+			BundleID: app,
+			PushType: events.Alert,
+			Payload: news{
+				APS: newsAPS{Alert: alert{Title: "News", Body: "The bridge is open."}},
+			},
 		},
 	}
 	for _, event := range notifications {

@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 import enum
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 Environment = Literal["production", "sandbox"]
@@ -41,12 +41,26 @@ def epoch_milliseconds(time: datetime.datetime) -> int:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Recipient:
+    """One of an event's devices, with fields that replace the event's."""
+
+    device_token: str
+    apns_id: str | None = None
+    collapse_id: str | None = None
+    expiration: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class NotificationEvent:
-    """One notification for one device. Has either `bundle_id` or `topic`."""
+    """One notification, for one device or for up to 1000 `recipients`.
+
+    Has either `bundle_id` or `topic`.
+    """
 
     # Equal for every copy of the event: it is what a repetition is known by.
     id: str
-    device_token: str
+    device_token: str | None = None
+    recipients: Sequence[Recipient] | None = None
     push_type: PushType
     payload: Payload
     bundle_id: str | None = None
@@ -63,11 +77,13 @@ class NotificationEvent:
     def __post_init__(self) -> None:
         if (self.bundle_id is None) == (self.topic is None):
             raise ValueError("an event has either bundle_id or topic")
+        if (self.device_token is None) == (self.recipients is None):
+            raise ValueError("an event has either device_token or recipients")
 
     @property
     def key(self) -> str:
         """The record's key, in lower case: the events of a device keep their order."""
-        return self.device_token.lower()
+        return self.id if self.device_token is None else self.device_token.lower()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -96,12 +112,17 @@ Event = NotificationEvent | BroadcastEvent
 
 def encoded(event: Event) -> bytes:
     """The record's value. A field that is None is left out: null is not the same."""
-    fields = {name: value for name, value in vars(event).items() if value is not None}
-    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=_as_text)
+    text = json.dumps(_fields(event), ensure_ascii=False, separators=(",", ":"), default=_as_json)
     return text.encode()
 
 
-def _as_text(value: object) -> str:
+def _fields(value: Event | Recipient) -> dict[str, Any]:
+    return {name: value for name, value in vars(value).items() if value is not None}
+
+
+def _as_json(value: object) -> str | dict[str, Any]:
+    if isinstance(value, Recipient):
+        return _fields(value)
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
             raise ValueError("occurred_at needs an offset: datetime.now(datetime.UTC)")

@@ -1,4 +1,4 @@
-"""Sends four events to Kafka, or prints them.
+"""Sends five events to Kafka, or prints them.
 
     python producer.py                     topic, key and value, one record a line
     python producer.py kafka:9092          to that cluster; needs confluent-kafka
@@ -13,6 +13,7 @@ from heliograph_events import (
     Event,
     NotificationEvent,
     PushType,
+    Recipient,
     encoded,
     epoch_milliseconds,
     epoch_seconds,
@@ -20,6 +21,7 @@ from heliograph_events import (
 
 UTC = datetime.UTC
 DEVICE = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+OTHER_DEVICE = "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad"
 
 
 def samples() -> list[tuple[str, Event]]:
@@ -63,6 +65,16 @@ def samples() -> list[tuple[str, Event]]:
         payload={"call": {"from": "Zoë", "has_video": False}},
         expiration=SEND_ONCE,
     )
+    news = NotificationEvent(
+        id="news-88",
+        recipients=[
+            Recipient(device_token=DEVICE),
+            Recipient(device_token=OTHER_DEVICE, collapse_id="news"),
+        ],
+        bundle_id="com.example.MyApp",
+        push_type=PushType.ALERT,
+        payload={"aps": {"alert": {"title": "News", "body": "The bridge is open."}}},
+    )
     goal = BroadcastEvent(
         id="match-4711-goal-3",
         channel_id="dHN0LXNyY2gtY2hubA==",
@@ -81,7 +93,7 @@ def samples() -> list[tuple[str, Event]]:
         occurred_at=now,
         metadata={"tenant": "a"},
     )
-    notifications = [("notifications", event) for event in (shipped, refresh, call)]
+    notifications = [("notifications", event) for event in (shipped, refresh, call, news)]
     return [*notifications, ("broadcasts", goal)]
 
 

@@ -56,11 +56,21 @@ func ExpiresAt(t time.Time) *Expiration {
 // SendOnce is for an event that is worthless if the device is away.
 func SendOnce() *Expiration { return new(Expiration) }
 
-// Notification is for one device. It has either BundleID or Topic.
+// Recipient is one of an event's devices, with fields that replace the event's.
+type Recipient struct {
+	DeviceToken string      `json:"device_token"`
+	APNsID      string      `json:"apns_id,omitempty"`
+	CollapseID  string      `json:"collapse_id,omitempty"`
+	Expiration  *Expiration `json:"expiration,omitempty"`
+}
+
+// Notification is for one device or for up to 1000 recipients: it has either
+// DeviceToken or Recipients, and either BundleID or Topic.
 type Notification[Payload any] struct {
 	// ID is equal for every copy of the event: it is what a repetition is known by.
 	ID          string      `json:"id"`
-	DeviceToken string      `json:"device_token"`
+	DeviceToken string      `json:"device_token,omitempty"`
+	Recipients  []Recipient `json:"recipients,omitempty"`
 	BundleID    string      `json:"bundle_id,omitempty"`
 	Topic       string      `json:"topic,omitempty"`
 	PushType    PushType    `json:"push_type"`
@@ -94,6 +104,7 @@ type Broadcast[Payload any] struct {
 type Record struct {
 	Topic string
 	// Key is the device token in lower case or the channel ID: their events keep their order.
+	// For several recipients, it is the event's ID.
 	Key   string
 	Value []byte
 }
@@ -103,8 +114,15 @@ func (n Notification[Payload]) Record(topic string) (Record, error) {
 	if (n.BundleID == "") == (n.Topic == "") {
 		return Record{}, errors.New("an event has either a bundle ID or a topic")
 	}
+	if (n.DeviceToken == "") == (len(n.Recipients) == 0) {
+		return Record{}, errors.New("an event has either a device token or recipients")
+	}
+	key := strings.ToLower(n.DeviceToken)
+	if key == "" {
+		key = n.ID
+	}
 	value, err := json.Marshal(n)
-	return Record{Topic: topic, Key: strings.ToLower(n.DeviceToken), Value: value}, err
+	return Record{Topic: topic, Key: key, Value: value}, err
 }
 
 // Record makes the event's record for a topic.

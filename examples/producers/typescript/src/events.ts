@@ -48,14 +48,30 @@ type Target =
   | { readonly bundle_id: string; readonly topic?: never }
   | { readonly topic: string; readonly bundle_id?: never };
 
-/** One notification for one device. */
+/** One of an event's devices, with fields that replace the event's. */
+export interface Recipient {
+  readonly device_token: string;
+  readonly apns_id?: string;
+  readonly collapse_id?: string;
+  readonly expiration?: EpochSeconds;
+}
+
+/** Either one device, or up to 1000, each of which has its own notification ID. */
+type Devices =
+  | { readonly device_token: string; readonly apns_id?: string; readonly recipients?: never }
+  | {
+      readonly recipients: readonly Recipient[];
+      readonly device_token?: never;
+      readonly apns_id?: never;
+    };
+
+/** One notification for one device, or for each of several. */
 export type NotificationEvent<Payload extends object = object> = Common<Payload> &
-  Target & {
-    readonly device_token: string;
+  Target &
+  Devices & {
     readonly push_type: PushType;
     readonly expiration?: EpochSeconds;
     readonly collapse_id?: string;
-    readonly apns_id?: string;
     readonly token_registered_at?: EpochMilliseconds;
   };
 
@@ -70,5 +86,7 @@ export interface BroadcastEvent<Payload extends object = object> extends Common<
 export type Event = NotificationEvent | BroadcastEvent;
 
 /** The record's key, a token in lower case: the events of a device, or of a channel, keep their order. */
-export const keyOf = (event: Event): string =>
-  "device_token" in event ? event.device_token.toLowerCase() : event.channel_id;
+export const keyOf = (event: Event): string => {
+  if ("channel_id" in event) return event.channel_id;
+  return event.device_token === undefined ? event.id : event.device_token.toLowerCase();
+};

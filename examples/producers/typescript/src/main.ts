@@ -1,5 +1,5 @@
 /**
- * Prints four events: topic, key and value, one record a line.
+ * Prints five events: topic, key and value, one record a line.
  *
  * To send them, give `publish` a producer of kafkajs or @confluentinc/kafka-javascript.
  */
@@ -29,6 +29,7 @@ export async function publish(producer: Producer, topic: string, events: Event[]
 }
 
 const device = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0";
+const otherDevice = "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad";
 const occurredAt = new Date();
 
 const shipped: NotificationEvent = {
@@ -74,6 +75,17 @@ const call: NotificationEvent<Ring> = {
   expiration: sendOnce,
 };
 
+const news: NotificationEvent = {
+  id: "news-88",
+  recipients: [
+    { device_token: device },
+    { device_token: otherDevice, collapse_id: "news" },
+  ],
+  bundle_id: "com.example.MyApp",
+  push_type: "alert",
+  payload: { aps: { alert: { title: "News", body: "The bridge is open." } } },
+};
+
 const goal: BroadcastEvent = {
   id: "match-4711-goal-3",
   channel_id: "dHN0LXNyY2gtY2hubA==",
@@ -96,7 +108,7 @@ const printing: Producer = {
 };
 
 async function main(): Promise<void> {
-  await publish(printing, "notifications", [shipped, refresh, call]);
+  await publish(printing, "notifications", [shipped, refresh, call, news]);
   await publish(printing, "broadcasts", [goal]);
 }
 

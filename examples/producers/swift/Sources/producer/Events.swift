@@ -48,7 +48,22 @@ protocol Event: Encodable, Sendable {
     var key: String { get }
 }
 
-/// One notification for one device; the schema `notification-event.v1` explains each field.
+/// One of an event's devices, with fields that replace the event's.
+struct Recipient: Encodable, Sendable {
+    var deviceToken: String
+    var apnsID: UUID?
+    var collapseID: String?
+    var expiration: Expiration?
+
+    private enum CodingKeys: String, CodingKey {
+        case expiration
+        case deviceToken = "device_token"
+        case apnsID = "apns_id"
+        case collapseID = "collapse_id"
+    }
+}
+
+/// One notification for one device, or for each of several; the schema `notification-event.v1` explains each field.
 struct NotificationEvent<Payload: Encodable & Sendable>: Event {
     /// Either the app, to which the push type's suffix is added, or the APNs topic as it is.
     enum Target: Sendable {
@@ -56,9 +71,15 @@ struct NotificationEvent<Payload: Encodable & Sendable>: Event {
         case topic(String)
     }
 
+    enum Devices: Sendable {
+        case one(String)
+        /// Up to 1000; each has its own notification ID, and the event has none.
+        case several([Recipient])
+    }
+
     /// Equal for every copy of the event: it is what a repetition is known by.
     var id: String
-    var deviceToken: String
+    var devices: Devices
     var target: Target
     var pushType: PushType
     var payload: Payload
@@ -71,11 +92,16 @@ struct NotificationEvent<Payload: Encodable & Sendable>: Event {
     var occurredAt: Date?
     var metadata: [String: String]?
 
-    var key: String { deviceToken.lowercased() }
+    var key: String {
+        switch devices {
+        case .one(let deviceToken): deviceToken.lowercased()
+        case .several: id
+        }
+    }
 
     // A strategy for keys would change those of the payload as well.
     private enum CodingKeys: String, CodingKey {
-        case id, topic, payload, environment, priority, expiration, metadata
+        case id, recipients, topic, payload, environment, priority, expiration, metadata
         case deviceToken = "device_token"
         case bundleID = "bundle_id"
         case pushType = "push_type"
@@ -88,7 +114,10 @@ struct NotificationEvent<Payload: Encodable & Sendable>: Event {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id, forKey: .id)
-        try container.encode(deviceToken, forKey: .deviceToken)
+        switch devices {
+        case .one(let deviceToken): try container.encode(deviceToken, forKey: .deviceToken)
+        case .several(let recipients): try container.encode(recipients, forKey: .recipients)
+        }
         switch target {
         case .bundleID(let bundleID): try container.encode(bundleID, forKey: .bundleID)
         case .topic(let topic): try container.encode(topic, forKey: .topic)

@@ -1,4 +1,4 @@
-// Prints four events: topic, key and value, one record a line. To send them, write a `Sender` for
+// Prints five events: topic, key and value, one record a line. To send them, write a `Sender` for
 // the Kafka client of your choice.
 
 import Foundation
@@ -34,6 +34,13 @@ struct Shipped: Encodable {
     }
     var aps: APS
     var order: Int
+}
+
+struct News: Encodable {
+    struct APS: Encodable {
+        var alert: Shipped.APS.Alert
+    }
+    var aps: APS
 }
 
 struct Refresh: Encodable {
@@ -73,6 +80,7 @@ struct Goal: Encodable {
 }
 
 let device = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+let otherDevice = "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad"
 let occurredAt = Date()
 let identifier = UUID(uuidString: "123e4567-e89b-12d3-a456-426614174000")
 let sender = Printer()
@@ -80,7 +88,7 @@ let sender = Printer()
 try await sender.send(
     NotificationEvent(
         id: "order-4711-shipped",
-        deviceToken: device,
+        devices: .one(device),
         target: .bundleID("com.example.MyApp"),
         pushType: .alert,
         payload: Shipped(
@@ -104,7 +112,7 @@ try await sender.send(
 try await sender.send(
     NotificationEvent(
         id: "order-4711-refresh",
-        deviceToken: device,
+        devices: .one(device),
         target: .bundleID("com.example.MyApp"),
         pushType: .background,
         payload: Refresh()
@@ -114,11 +122,24 @@ try await sender.send(
 try await sender.send(
     NotificationEvent(
         id: "call-17",
-        deviceToken: device.uppercased(),
+        devices: .one(device.uppercased()),
         target: .topic("com.example.MyApp.voip"),
         pushType: .voip,
         payload: Ring(call: .init(from: "Zoë", hasVideo: false)),
         expiration: .once
+    ),
+    to: "notifications"
+)
+try await sender.send(
+    NotificationEvent(
+        id: "news-88",
+        devices: .several([
+            Recipient(deviceToken: device),
+            Recipient(deviceToken: otherDevice, collapseID: "news"),
+        ]),
+        target: .bundleID("com.example.MyApp"),
+        pushType: .alert,
+        payload: News(aps: .init(alert: .init(title: "News", body: "The bridge is open.")))
     ),
     to: "notifications"
 )

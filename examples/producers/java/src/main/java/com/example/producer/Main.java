@@ -21,13 +21,15 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Sends four events to the cluster that the first argument names, or prints topic, key and value,
+ * Sends five events to the cluster that the first argument names, or prints topic, key and value,
  * one record a line.
  */
 public final class Main {
     private static final JsonMapper JSON = new JsonMapper();
     private static final String DEVICE =
             "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0";
+    private static final String OTHER_DEVICE =
+            "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad";
     private static final String APP = "com.example.MyApp";
 
     /** An event, and the topic that it goes to. */
@@ -39,6 +41,10 @@ public final class Main {
     record AlertAps(Alert alert, String sound) {}
 
     record Shipped(AlertAps aps, int order) {}
+
+    record NewsAps(Alert alert) {}
+
+    record News(NewsAps aps) {}
 
     record BackgroundAps(@JsonProperty("content-available") int contentAvailable) {}
 
@@ -63,6 +69,7 @@ public final class Main {
                 new NotificationEvent(
                         "order-4711-shipped",
                         DEVICE,
+                        null,
                         APP,
                         null,
                         PushType.ALERT,
@@ -94,6 +101,15 @@ public final class Main {
                                 DEVICE.toUpperCase(Locale.ROOT),
                                 new Ring(new Call("Zoë", false)))
                         .withExpiration(Event.SEND_ONCE);
+        Event news =
+                NotificationEvent.forRecipients(
+                        APP,
+                        PushType.ALERT,
+                        "news-88",
+                        List.of(
+                                new Recipient(DEVICE),
+                                new Recipient(OTHER_DEVICE, null, "news", null)),
+                        new News(new NewsAps(new Alert("News", "The bridge is open."))));
         Event goal =
                 new BroadcastEvent(
                         "match-4711-goal-3",
@@ -110,6 +126,7 @@ public final class Main {
                 new Addressed("notifications", shipped),
                 new Addressed("notifications", refresh),
                 new Addressed("notifications", call),
+                new Addressed("notifications", news),
                 new Addressed("broadcasts", goal));
     }
 

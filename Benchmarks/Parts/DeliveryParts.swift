@@ -123,7 +123,7 @@ private struct Desk {
     mutating func deliver(_ arrivals: inout [Incoming]) {
         let wanted = settled + arrivals.count
         while let (record, event) = arrivals.popLast() {
-            engine.recordArrived(reader.read(record, event, now: now))
+            engine.recordArrived(reader.read(consume record, consume event, now: now))
         }
         while settled < wanted {
             now.instant = now.instant + .milliseconds(1)

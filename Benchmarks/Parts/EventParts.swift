@@ -11,7 +11,10 @@ enum EventParts {
     static let text = Array(event(ofByteCount: 1024).utf8)
 
     static func all() -> [Part] {
-        [bareParse(text), parse(text), validate(text), decode(text), encode(text)]
+        [
+            bareParse(text), parse(text), validate(text), decode(text), decodeRecipients(),
+            encode(text),
+        ]
     }
 
     private static func bareParse(_ text: [UInt8]) -> Part {
@@ -64,6 +67,47 @@ enum EventParts {
             return events
         }
     }
+
+    /// One of many recipients: its share of decoding the event, and making its own event.
+    private static func decodeRecipients() -> Part {
+        let tokens = (0..<recipientCount).map { number in
+            "\"\(String(repeating: "9f8e7d6c", count: 7))\(10_000_000 + number)\""
+        }
+        let text = Array(
+            event(ofByteCount: 1024).replacing(
+                "\"device_token\":\"\(String(repeating: "9f8e7d6c", count: 8))\"",
+                with: "\"recipients\":[\(tokens.joined(separator: ","))]"
+            ).utf8
+        )
+        let reader = Reader()
+        let topic = source.topic
+        return Part(
+            "EventCodec: decode one of \(recipientCount) recipients",
+            per: "recipient",
+            batch: recipientCount
+        ) { turns, stopwatch in
+            var record = record(text)
+            var recipients = 0
+            stopwatch.measure {
+                for _ in 0..<turns {
+                    guard
+                        case .fanOut(let event, awaiting: nil) = reader.decoder.decode(
+                            &record,
+                            from: topic
+                        )
+                    else { preconditionFailure("the benchmark's event is not valid") }
+                    for index in 0..<event.recipients.count {
+                        guard case .valid(let single) = event.recipient(at: index) else { continue }
+                        recipients += single.recipient == nil ? 0 : 1
+                    }
+                }
+            }
+            precondition(recipients == turns * recipientCount, "a recipient is not valid")
+            return recipients
+        }
+    }
+
+    private static let recipientCount = 500
 
     private static func encode(_ text: [UInt8]) -> Part {
         let record = record(text)

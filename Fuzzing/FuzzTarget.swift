@@ -43,11 +43,42 @@ private final class FuzzTarget {
             precondition(!event.violations.isEmpty, "invalid without a violation")
             bound(event.violations)
             publish(.invalid, record, event.violations, metadata: event.metadata)
-        case .awaitingSchema, .unreadable:
+        case .fanOut(let event, awaiting: nil): take(event, of: record)
+        case .awaitingSchema, .fanOut, .unreadable:
             preconditionFailure("without a Schema Registry no schema is waited for")
         case .tombstone:
             preconditionFailure("a record with a value is no tombstone")
         }
+    }
+
+    /// Each entry has an outcome, and any of them can be written alone.
+    private func take(_ event: FanOut, of record: Record) {
+        let list = event.recipients
+        precondition((1...RecipientPlace.maxCount).contains(list.count), "a list of no such size")
+        for index in 0..<list.count {
+            let place = RecipientPlace(index: index, count: list.count)
+            switch event.recipient(at: index) {
+            case .valid(let single), .duplicate(let single):
+                precondition(single.recipient == place, "another entry's event")
+                publish(.accepted, record, single.warnings, metadata: single.metadata, place)
+            case .invalid(let invalid):
+                precondition(!invalid.violations.isEmpty, "invalid without a violation")
+                bound(invalid.violations)
+                publish(.invalid, record, invalid.violations, metadata: invalid.metadata, place)
+            }
+        }
+        var last = Record(
+            partition: record.partition,
+            offset: record.offset,
+            timestamp: nil,
+            key: nil,
+            value: event.value(keeping: [list.count - 1], of: record)
+        )
+        guard case .fanOut(let alone, awaiting: nil) = decoder.decode(&last, from: source.topic),
+            alone.recipients.count == 1
+        else { preconditionFailure("one entry is no event") }
+        let isInvalid = list.status(at: list.count - 1) == .invalid
+        precondition(isInvalid == (alone.recipients.invalidCount == 1), "the entry has changed")
     }
 
     /// Whatever an event held, its outcome keeps to the outcome's schema.
@@ -55,10 +86,12 @@ private final class FuzzTarget {
         _ kind: OutcomeKind,
         _ record: Record,
         _ violations: [Violation],
-        metadata: Range<Int>?
+        metadata: Range<Int>?,
+        _ recipient: RecipientPlace? = nil
     ) {
         var subject = OutcomeSubject(ofEvent: nil)
         subject.metadata = metadata
+        subject.recipient = recipient
         let outcome = Outcome(
             kind: kind,
             reason: kind == .accepted ? nil : .local(.schemaViolation),

@@ -1,6 +1,7 @@
 """Writes the fuzzer's first inputs: the shipped examples, attacks that were tried, and the official
 suite if it is there."""
 
+import base64
 import hashlib
 import json
 import pathlib
@@ -38,6 +39,26 @@ def ambiguous():
                 yield text[: at + 1] + escaped + b':"",' + text[at + 1 :]
 
 
+def lists():
+    """Events with recipients, good and bad beside each other, in three framings."""
+    examples = ROOT / "schemas" / "examples" / "notification-event.v1"
+    entries = []
+    for example in sorted(examples.glob("*valid/recipient*.json")):
+        listed = json.loads(example.read_text()).get("recipients")
+        entries += listed[:3] if isinstance(listed, list) else []
+    event = json.loads((examples / "valid" / "recipients.json").read_text())
+    for listed in (entries, entries * 20, [entry for entry in entries for _ in range(2)]):
+        text = compact({**event, "recipients": listed})
+        # json.dumps writes no name twice.
+        text = text.replace(b"]", b',{"device_token":"00","device_token":"01"}]', 1)
+        envelope = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
+        encoded = base64.b64encode(text).decode()
+        yield text
+        yield b"\0\0\0\0\7" + text
+        yield compact({**envelope, "data_base64": encoded})
+        yield compact(envelope)[:-1] + b',"data":' + text + b"}"
+
+
 def suite():
     for dialect in DIALECTS:
         for folder in SUITE.rglob(f"tests/{dialect}"):
@@ -69,7 +90,7 @@ def attacks():
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
-    for inputs in (shipped(), ambiguous(), attacks(), suite()):
+    for inputs in (shipped(), ambiguous(), lists(), attacks(), suite()):
         for text in inputs:
             (folder / hashlib.sha1(text).hexdigest()).write_bytes(text)
             count += 1

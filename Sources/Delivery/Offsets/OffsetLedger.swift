@@ -61,7 +61,7 @@ public struct OffsetLedger: Sendable {
 
     public let epoch: AssignmentEpoch
     private var lines: [Line] = []
-    private var fanOuts = FanOuts()
+    private var fanOuts = RecipientLedgers()
     private var free: [Int32] = []
     private var first = none
     private var last = none
@@ -177,7 +177,7 @@ public struct OffsetLedger: Sendable {
             }
             forgetRecipients(line)
         }
-        let fanOut = FanOut(
+        let fanOut = RecipientLedger(
             fingerprint: fingerprint,
             isWhole: false,
             settled: RecipientSet(of: recipientCount),
@@ -558,7 +558,7 @@ public struct OffsetLedger: Sendable {
         fanOuts[line]?.isAnythingInHand ?? lines[Int(line)].isInHand
     }
 
-    private mutating func letGo(_ line: Int32, _ change: (inout FanOut) -> Void) {
+    private mutating func letGo(_ line: Int32, _ change: (inout RecipientLedger) -> Void) {
         let fanOut = fanOuts.change(line, change)
         lines[Int(line)].isInHand = !fanOut.mustBeReadAgain
         if !fanOut.isAnythingInHand { inHand -= 1 }
@@ -587,7 +587,7 @@ public struct OffsetLedger: Sendable {
     private mutating func restoreRecipients(_ line: Int32, _ fingerprint: UInt32) {
         let record = RecordMark(offset: lines[Int(line)].offset, fingerprint: fingerprint)
         guard let settled = restored?.takeRecipients(of: record) else { return }
-        let fanOut = FanOut(
+        let fanOut = RecipientLedger(
             fingerprint: fingerprint,
             isWhole: true,
             settled: settled,

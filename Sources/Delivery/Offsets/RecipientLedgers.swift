@@ -2,7 +2,7 @@
 ///
 /// Those that are neither settled nor in hand are held by the record's own entry (`isWhole`), or must
 /// be read again.
-struct FanOut: Sendable {
+struct RecipientLedger: Sendable {
     /// The record's.
     let fingerprint: UInt32
     var isWhole: Bool
@@ -29,20 +29,20 @@ struct FanOut: Sendable {
 }
 
 /// The records with recipients in a ledger, by line.
-struct FanOuts: Sendable {
+struct RecipientLedgers: Sendable {
     /// Shorter than the ledger if its last lines are of records without recipients.
-    private var records: [FanOut?] = []
+    private var records: [RecipientLedger?] = []
     /// The most bytes that their settled recipients take in the metadata.
     private(set) var byteCount = 0
     /// The same, if of each record as many recipients settle as take most room.
     private(set) var byteCountAhead = 0
 
     @inline(__always)
-    subscript(_ line: Int32) -> FanOut? {
+    subscript(_ line: Int32) -> RecipientLedger? {
         Int(line) < records.count ? records[Int(line)] : nil
     }
 
-    mutating func insert(_ fanOut: FanOut, at line: Int32) {
+    mutating func insert(_ fanOut: RecipientLedger, at line: Int32) {
         while records.count <= Int(line) { records.append(nil) }
         precondition(records[Int(line)] == nil, "a line has the recipients of two records")
         records[Int(line)] = fanOut
@@ -53,11 +53,11 @@ struct FanOuts: Sendable {
     /// - Returns: nil if the record has no recipients.
     @discardableResult
     @inline(__always)
-    mutating func remove(_ line: Int32) -> FanOut? {
+    mutating func remove(_ line: Int32) -> RecipientLedger? {
         Int(line) < records.count ? take(line) : nil
     }
 
-    private mutating func take(_ line: Int32) -> FanOut? {
+    private mutating func take(_ line: Int32) -> RecipientLedger? {
         guard let fanOut = records[Int(line)] else { return nil }
         records[Int(line)] = nil
         byteCount -= fanOut.byteCount
@@ -67,7 +67,7 @@ struct FanOuts: Sendable {
 
     /// - Returns: the changed record.
     @discardableResult
-    mutating func change(_ line: Int32, _ change: (inout FanOut) -> Void) -> FanOut {
+    mutating func change(_ line: Int32, _ change: (inout RecipientLedger) -> Void) -> RecipientLedger {
         // Removed meanwhile, so that its sets change in place.
         guard var fanOut = remove(line) else {
             preconditionFailure("a record without recipients")

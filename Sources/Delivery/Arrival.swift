@@ -17,12 +17,15 @@ public final class Arrival: Sendable {
     public let content: Event
     /// The APNs topic of the event's request; see `APNsTopicRule.topic(of:)`.
     public let topic: APNsTopic
+    /// The event of a record with `recipients`, also in the arrival of each of them.
+    public let fanOut: FanOut?
     private let rejected: RejectedEvent?
 
     fileprivate init(
         _ record: consuming Record,
         _ content: consuming Event,
         _ topic: consuming APNsTopic,
+        of fanOut: consuming FanOut? = nil,
         invalid: consuming InvalidEvent?,
         _ facts: consuming ArrivalFacts
     ) {
@@ -30,6 +33,7 @@ public final class Arrival: Sendable {
         self.record = record
         self.content = content
         self.topic = topic
+        self.fanOut = fanOut
         rejected = invalid.map(RejectedEvent.init)
     }
 
@@ -56,6 +60,16 @@ public final class Arrival: Sendable {
 
     /// The event's earlier rounds; nil for a record of a source topic.
     public var history: RetryHistory? { facts.history }
+
+    /// The recipient's index among those of the record; nil: the arrival is a whole record.
+    public var recipient: Int? { facts.recipient }
+
+    /// The record's value with only some of its recipients; none of them means all.
+    public func value(keeping recipients: [Int]) -> [UInt8]? {
+        guard let fanOut, !recipients.isEmpty, recipients.count < fanOut.recipients.count
+        else { return record.value }
+        return fanOut.value(keeping: recipients, of: record)
+    }
 
     /// Whether the record comes from a retry topic.
     public var isRetry: Bool { facts.isRetry }
@@ -87,6 +101,8 @@ struct ArrivalFacts: Sendable {
         case event
         case invalid
         case tombstone
+        /// An event with recipients, which become arrivals of their own.
+        case fanOut
     }
 
     let partition: PartitionID
@@ -100,7 +116,12 @@ struct ArrivalFacts: Sendable {
     let kind: Kind
     let receivedAt: Moment
     private let rare: RareFacts?
-    // The following fields are set for valid events only.
+    /// -1: it is a whole record.
+    private var recipientIndex: Int32 = -1
+    /// Whether an earlier recipient of the record has the same token.
+    var isRepeated = false
+    // The following fields are set for valid events only; of an event with recipients, those that
+    // are the same for all of them.
     var isBroadcast = false
     var pushType = PushType.alert
     /// Nil if no credential covers the event.
@@ -134,6 +155,15 @@ struct ArrivalFacts: Sendable {
     /// Why the record is not a valid event.
     var invalidReason: LocalReason? { rare?.invalidReason }
 
+    /// How many recipients the record has; 0: it is not an event with recipients.
+    var recipientCount: Int { rare?.recipientCount ?? 0 }
+
+    /// The recipient's index among those of the record; nil: this is a whole record.
+    var recipient: Int? {
+        get { recipientIndex < 0 ? nil : Int(recipientIndex) }
+        set { recipientIndex = Int32(newValue ?? -1) }
+    }
+
     @inline(__always)
     init(
         partition: PartitionID,
@@ -145,7 +175,8 @@ struct ArrivalFacts: Sendable {
         receivedAt: Moment,
         history: RetryHistory? = nil,
         awaitedSchema: SchemaReference? = nil,
-        invalidReason: LocalReason? = nil
+        invalidReason: LocalReason? = nil,
+        recipientCount: Int = 0
     ) {
         self.partition = partition
         self.offset = offset
@@ -154,7 +185,7 @@ struct ArrivalFacts: Sendable {
         self.source = source
         self.kind = kind
         self.receivedAt = receivedAt
-        rare = RareFacts.kept(history, awaitedSchema, invalidReason)
+        rare = RareFacts.kept(history, awaitedSchema, invalidReason, recipientCount)
     }
 
     @inline(__always)
@@ -220,23 +251,26 @@ struct DeliveryNames: Hashable, Sendable {
     let notification: KeyedHash
 }
 
-/// Facts that few records have: earlier rounds, an unknown schema, or the reason why a record is
-/// not a valid event.
+/// Facts that few records have: earlier rounds, an unknown schema, the reason why a record is not a
+/// valid event, or recipients.
 ///
 /// A separate object, to keep `ArrivalFacts` small.
 private final class RareFacts: Sendable {
     let history: RetryHistory?
     let awaitedSchema: SchemaReference?
     let invalidReason: LocalReason?
+    let recipientCount: Int
 
     private init(
         _ history: RetryHistory?,
         _ awaitedSchema: SchemaReference?,
-        _ invalidReason: LocalReason?
+        _ invalidReason: LocalReason?,
+        _ recipientCount: Int
     ) {
         self.history = history
         self.awaitedSchema = awaitedSchema
         self.invalidReason = invalidReason
+        self.recipientCount = recipientCount
     }
 
     /// Nil if there is nothing to keep.
@@ -244,10 +278,13 @@ private final class RareFacts: Sendable {
     static func kept(
         _ history: RetryHistory?,
         _ schema: SchemaReference?,
-        _ invalidReason: LocalReason?
+        _ invalidReason: LocalReason?,
+        _ recipientCount: Int
     ) -> RareFacts? {
-        if case .none = history, schema == nil, invalidReason == nil { return nil }
-        return RareFacts(history, schema, invalidReason)
+        if case .none = history, schema == nil, invalidReason == nil, recipientCount == 0 {
+            return nil
+        }
+        return RareFacts(history, schema, invalidReason, recipientCount)
     }
 }
 
@@ -303,9 +340,8 @@ public struct ArrivalReader: Sendable {
             return read(record, event, common, awaiting: nil, deadSince)
         case .awaitingSchema(let event, let schema):
             return read(record, event, common, awaiting: schema, deadSince)
-        case .fanOut(let fanOut, awaiting: _):
-            // Until the engine takes recipients one by one.
-            return Self.refused(record, fanOut.notSupported, common)
+        case .fanOut(let fanOut, let schema):
+            return read(record, fanOut, common, awaiting: schema)
         case .invalid(let invalid): return Self.refused(record, invalid, common)
         case .unreadable(let invalid, let schema):
             let facts = common.facts(
@@ -338,6 +374,71 @@ public struct ArrivalReader: Sendable {
         )
     }
 
+    /// Reads one recipient of a record.
+    ///
+    /// - Parameters:
+    ///   - index: The recipient's index among those of the record.
+    ///   - arrival: The record.
+    ///   - deadSince: Looks a token up in the process's list of dead tokens.
+    public func read(
+        recipient index: Int,
+        of arrival: Arrival,
+        deadSince: (KeyedHash) -> Timestamp? = { _ in nil }
+    ) -> Arrival {
+        guard let fanOut = arrival.fanOut else {
+            preconditionFailure("the record has no recipients")
+        }
+        let place = arrival.facts.history?.place(ofRecipient: index)
+        switch fanOut.recipient(at: index) {
+        case .valid(var event):
+            event.recipient = place ?? event.recipient
+            return read(event, index, of: arrival, deadSince)
+        case .duplicate(var event):
+            event.recipient = place ?? event.recipient
+            // Without names: a table would take it for the first recipient with this token.
+            var facts = arrival.facts.ofRecipient(index, .event)
+            facts.isRepeated = true
+            facts.pushType = event.pushType
+            facts.route = arrival.facts.route
+            return Self.recipient(of: arrival, event, facts)
+        case .invalid(var invalid):
+            invalid.recipient = place ?? invalid.recipient
+            let facts = arrival.facts.ofRecipient(index, .invalid, because: invalid.reason)
+            return Self.recipient(of: arrival, Self.noEvent, invalid: invalid, facts)
+        }
+    }
+
+    private func read(
+        _ event: consuming Event,
+        _ index: Int,
+        of arrival: Arrival,
+        _ deadSince: (KeyedHash) -> Timestamp?
+    ) -> Arrival {
+        var facts = arrival.facts.ofRecipient(index, .event)
+        facts.pushType = arrival.facts.pushType
+        facts.tokenRegisteredAt = arrival.facts.tokenRegisteredAt
+        facts.expiration = event.expiration
+        facts.tooOldAt = arrival.facts.tooOldAt
+        if let collapseID = event.collapseID { facts.collapse = key.hash(of: collapseID) }
+        facts.rateLimit = arrival.facts.rateLimit
+        if let route = arrival.facts.route {
+            facts.route = route
+            let names = names(of: event, arrival.topic, route.environment)
+            facts.names = names
+            if suppressesUnregistered { facts.deadSince = deadSince(names.target) }
+        }
+        return Self.recipient(of: arrival, event, facts)
+    }
+
+    private static func recipient(
+        of arrival: Arrival,
+        _ event: consuming Event,
+        invalid: InvalidEvent? = nil,
+        _ facts: ArrivalFacts
+    ) -> Arrival {
+        Arrival(arrival.record, event, arrival.topic, of: arrival.fanOut, invalid: invalid, facts)
+    }
+
     /// The facts that every record has, valid or not.
     private struct Common {
         let fingerprint: UInt32
@@ -360,21 +461,47 @@ public struct ArrivalReader: Sendable {
             of record: borrowing Record,
             _ kind: ArrivalFacts.Kind,
             awaiting schema: SchemaReference? = nil,
-            because invalidReason: LocalReason? = nil
+            because invalidReason: LocalReason? = nil,
+            to recipients: RecipientList? = nil
         ) -> ArrivalFacts {
             ArrivalFacts(
                 partition: record.partition,
                 offset: record.offset,
                 fingerprint: fingerprint,
-                byteCount: record.byteCount,
+                byteCount: record.byteCount + (recipients?.byteCount ?? 0),
                 source: source,
                 kind: kind,
                 receivedAt: receivedAt,
                 history: history,
                 awaitedSchema: schema,
-                invalidReason: invalidReason
+                invalidReason: invalidReason,
+                recipientCount: recipients?.count ?? 0
             )
         }
+    }
+
+    private func read(
+        _ record: consuming Record,
+        _ fanOut: FanOut,
+        _ common: Common,
+        awaiting schema: SchemaReference?
+    ) -> Arrival {
+        let shared = fanOut.common
+        var facts = common.facts(of: record, .fanOut, awaiting: schema, to: fanOut.recipients)
+        facts.pushType = shared.pushType
+        facts.tokenRegisteredAt = shared.tokenRegisteredAt
+        if let eventAge { facts.tooOldAt = common.firstWritten(record).advanced(by: eventAge) }
+        facts.rateLimit = RateLimit.index(in: rateLimits, for: shared.destination, shared.pushType)
+        let choice = routing.route(
+            for: shared.destination,
+            pushType: shared.pushType,
+            environment: shared.environment
+        )
+        facts.route = choice.map {
+            Route(credential: $0.credential, environment: $0.environment)
+        }
+        let topic = APNsTopicRule.topic(of: shared.destination, pushType: shared.pushType)
+        return Arrival(record, Self.noEvent, topic, of: fanOut, invalid: nil, facts)
     }
 
     private static func refused(
@@ -451,15 +578,26 @@ public struct ArrivalReader: Sendable {
     )
 }
 
-extension FanOut {
-    /// The event, invalid as a whole: the engine does not take recipients yet.
-    fileprivate var notSupported: InvalidEvent {
-        let violation = Violation(
-            instanceLocation: "/recipients",
-            keywordLocation: "/properties/recipients",
-            message: "is not supported by this version"
+extension ArrivalFacts {
+    /// The facts that a recipient shares with its record, whose bytes count only once.
+    fileprivate func ofRecipient(
+        _ index: Int,
+        _ kind: Kind,
+        because invalidReason: LocalReason? = nil
+    ) -> ArrivalFacts {
+        var facts = ArrivalFacts(
+            partition: partition,
+            offset: offset,
+            fingerprint: fingerprint,
+            byteCount: 0,
+            source: source,
+            kind: kind,
+            receivedAt: receivedAt,
+            history: history?.ofRecipient(index),
+            invalidReason: invalidReason
         )
-        return invalidEvent(.schemaViolation, [violation])
+        facts.recipient = index
+        return facts
     }
 }
 

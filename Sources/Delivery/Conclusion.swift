@@ -184,6 +184,11 @@ struct Finding: Sendable {
     static var duplicate: Finding {
         Finding(kind: .duplicate, reason: .local(.duplicateEvent))
     }
+
+    /// An earlier recipient of the same event has the same token.
+    static var duplicateRecipient: Finding {
+        Finding(kind: .duplicate, reason: .local(.duplicateRecipient))
+    }
 }
 
 extension OutcomeSubject {
@@ -221,7 +226,18 @@ extension Arrival {
             firstFailedAt: deferral.firstFailedAt,
             dueAt: deferral.dueAt,
             tier: deferral.tier,
-            reason: deferral.reason.text
+            reason: deferral.reason.text,
+            recipients: deferral.recipients.map(history)
+        )
+    }
+
+    private func history(of recipient: DeferredRecipient) -> RetryHistory.Recipient {
+        let place = RecipientPlace(index: recipient.index, count: facts.recipientCount)
+        return RetryHistory.Recipient(
+            place: facts.history?.place(ofRecipient: recipient.index) ?? place,
+            attempts: recipient.attempts,
+            firstFailedAt: recipient.firstFailedAt,
+            reason: recipient.reason.text
         )
     }
 }

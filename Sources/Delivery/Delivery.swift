@@ -34,6 +34,8 @@ public struct Delivery: Sendable {
     // CPU's caches, and most inputs then fetch only its start.
     public internal(set) var arrival: Arrival
     let ledgerEntry: OffsetLedger.Entry
+    /// The record with recipients that it delivers one or several of; nil: it is a whole record.
+    var fanOut: FanOutID?
     /// The latest report that its token is dead; nil: none.
     var deadSince: Timestamp?
     /// Whether it has a place in its device's line; false before it joins and after it leaves.
@@ -113,9 +115,23 @@ extension Delivery {
         return route
     }
 
-    var settledRecord: SettledRecord {
-        SettledRecord(partition: facts.partition, entry: ledgerEntry)
+    /// Calls `body` with each record or recipient that it settles.
+    @inline(__always)
+    func forEachSettledRecord(_ body: (SettledRecord) -> Void) {
+        var settled = SettledRecord(partition: facts.partition, entry: ledgerEntry)
+        guard fanOut != nil else { return body(settled) }
+        guard let group = deferral?.recipients, !group.isEmpty else {
+            settled.recipient = facts.recipient
+            return body(settled)
+        }
+        for recipient in group {
+            settled.recipient = recipient.index
+            body(settled)
+        }
     }
+
+    /// How many records or recipients it settles.
+    var recipientCount: Int { fanOut == nil ? 1 : max(1, deferral?.recipients.count ?? 1) }
 }
 
 /// Why an attempt failed, or why an event cannot be attempted.

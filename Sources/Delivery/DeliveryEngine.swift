@@ -122,13 +122,56 @@ public struct DeliveryEngine: Sendable {
         }
         intake.entered(arrival)
         let id = deliveries.insert(arrival, entry)
-        if let wait, arrival.facts.kind == .event {
+        if let wait, arrival.facts.kind != .invalid {
             move(id, to: .held)
             intake.held(id, arrival, for: wait, now: now.instant)
         } else {
             begin(id, now: now)
         }
         return true
+    }
+
+    /// The recipient of a record in hand to read next, and to pass to `recipientArrived`.
+    ///
+    /// Nil: none waits, or they must wait until places come free. One at a time, because reading all
+    /// of a record may take too long for one turn.
+    public mutating func nextRecipient() -> NextRecipient? {
+        log?.note(.nextRecipientAsked)
+        for _ in 0..<intake.recipientQueues.count {
+            guard let (queue, next) = intake.nextRecipient() else { return nil }
+            guard assignment.isCurrent(next.arrival.facts.partition, next.entry) else {
+                closeStaleFanOuts()
+                return nil
+            }
+            if dispatch.hasRoom(in: queue) { return next }
+            intake.skipRecipientQueue()
+        }
+        return nil
+    }
+
+    /// A recipient was read.
+    public mutating func recipientArrived(
+        _ next: NextRecipient,
+        _ arrival: Arrival,
+        now: Moment
+    ) {
+        log?.note(.recipientArrived) {
+            $0.write(arrival.facts)
+            $0.write(now)
+        }
+        if let names = arrival.facts.names {
+            hygiene.prefetch(names)
+            dispatch.prefetchLine(of: names.target)
+        }
+        let (entry, refused) = intake.recipientBegan(next)
+        let id = deliveries.insert(arrival, entry, of: next.fanOut)
+        guard let refused else { return begin(id, now: now) }
+        deliveries.update(id) { $0.attempts = refused.attempts - arrival.facts.earlierAttempts }
+        conclude(
+            id,
+            with: .undeliverable(refused.reason, status: refused.httpStatus),
+            now: now
+        )
     }
 
     /// A record that waited for its schema was decoded and read again.
@@ -436,8 +479,12 @@ public struct DeliveryEngine: Sendable {
             )
         }
         let delivery = remove(tag.delivery, isUndone: false)
-        if tag.publication == .retry { counts.deferred += 1 } else { counts.terminal += 1 }
-        assignment.settle(delivery.facts.partition, delivery.ledgerEntry)
+        if tag.publication == .retry {
+            counts.deferred += delivery.recipientCount
+        } else {
+            counts.terminal += 1
+        }
+        delivery.forEachSettledRecord { assignment.settle($0.partition, $0.entry, recipient: $0.recipient) }
         return PublishedRecord(
             arrival: delivery.arrival,
             conclusion: delivery.concluded,
@@ -531,6 +578,13 @@ public struct DeliveryEngine: Sendable {
         publishing.ended(PublicationTag(id, .retry))
         intake.topicWaitEnded(id)
         abortTransaction(now: now)
+        if !deferral.recipients.isEmpty, let fanOut = deliveries[id].fanOut {
+            // Each of them ends by itself, once it is read again.
+            publishing.withdraw(PublicationTag(id, .retry))
+            intake.recipientsRefused(fanOut, deferral.recipients)
+            remove(id, isUndone: false)
+            return
+        }
         conclude(
             id,
             with: .undeliverable(deferral.reason, status: deferral.httpStatus),
@@ -561,8 +615,12 @@ public struct DeliveryEngine: Sendable {
         for member in members where deliveries.contains(member.delivery) {
             let delivery = remove(member.delivery, isUndone: false)
             let conclusion = delivery.concluded
-            if conclusion.isEnd { counts.terminal += 1 } else { counts.deferred += 1 }
-            assignment.settleCommitted(delivery.settledRecord)
+            if conclusion.isEnd {
+                counts.terminal += 1
+            } else {
+                counts.deferred += delivery.recipientCount
+            }
+            delivery.forEachSettledRecord { assignment.settleCommitted($0) }
             committed.append(
                 (
                     member,
@@ -796,6 +854,7 @@ public struct DeliveryEngine: Sendable {
             move(id, to: .inLane, now: now)
         }
         produceAgain(now: now)
+        deferGroups(now: now)
         sweep(now: now)
         for lane in dispatch.lanesDue(now: now.instant) { turn(lane: lane, now: now) }
         turnIntake(now: now)
@@ -1022,7 +1081,9 @@ public struct DeliveryEngine: Sendable {
         }
         if assignment.isCommitWanted || publishing.isFull { publishing.close() }
         guard let members = publishing.membersToCommit else { return }
-        let commits = assignment.takeCommits(settling: members.map { deliveries[$0].settledRecord })
+        var settled: [SettledRecord] = []
+        for id in members { deliveries[id].forEachSettledRecord { settled.append($0) } }
+        let commits = assignment.takeCommits(settling: settled)
         if !publishing.commit(commits) { assignment.commitFinished(failed: []) }
         carryOutTransactionSteps()
     }
@@ -1118,9 +1179,29 @@ public struct DeliveryEngine: Sendable {
             }
         } else if let reason = arrival.facts.invalidReason {
             conclude(id, with: .invalid(reason), now: now)
+        } else if arrival.facts.recipientCount > 0 {
+            openFanOut(id, arrival)
+        } else if arrival.facts.isRepeated {
+            conclude(id, with: .duplicateRecipient, now: now)
         } else {
             route(id, arrival, now: now)
         }
+    }
+
+    /// A record with recipients can be judged: they become deliveries of their own.
+    private mutating func openFanOut(_ id: DeliveryID, _ arrival: Arrival) {
+        guard isKept(id) else { return }
+        let (partition, entry) = (arrival.facts.partition, deliveries[id].ledgerEntry)
+        let seen = assignment.recipientsSeen(
+            partition,
+            entry,
+            fingerprint: arrival.facts.fingerprint,
+            recipients: arrival.facts.recipientCount
+        )
+        guard let seen else { preconditionFailure("a record of another assignment was kept") }
+        _ = deliveries.take(id)
+        counts.consumed += seen.open.count - 1
+        intake.opened(arrival, seen.entry, seen.open)
     }
 
     private mutating func awaitSchema(
@@ -1561,8 +1642,41 @@ public struct DeliveryEngine: Sendable {
             )
             return
         }
+        if let fanOut = deliveries[id].fanOut, let recipient = deliveries[id].facts.recipient {
+            intake.recipientDeferred(fanOut, recipient, deferral, now: now.instant)
+            remove(id, isUndone: false)
+            return
+        }
         deliveries.update(id) { $0.conclusion = .deferred(deferral) }
         publish(.retry, of: id)
+    }
+
+    /// Writes recipients to a retry topic that were deferred, those of a record together.
+    private mutating func deferGroups(now: Moment) {
+        let isHurried = assignment.isReleasing || assignment.isShuttingDown
+        for group in intake.groupsDue(now: now.instant, isHurried: isHurried) {
+            let id = deliveries.insert(group.arrival, group.entry, of: group.fanOut)
+            deliveries.update(id) { $0.conclusion = .deferred(group.deferral) }
+            if isKept(id) { publish(.retry, of: id) }
+        }
+    }
+
+    /// Drops recipients of records whose partition is read anew: their records arrive again.
+    private mutating func closeStaleFanOuts() {
+        let assignment = assignment
+        closeFanOuts { !assignment.isCurrent($0.facts.partition, $1) }
+    }
+
+    /// Releases recipients that are not deliveries yet, of the records that `isWanted` accepts.
+    private mutating func closeFanOuts(
+        where isWanted: (Arrival, OffsetLedger.Entry) -> Bool = { _, _ in true }
+    ) {
+        for (arrival, entry, recipients) in intake.closeFanOuts(where: isWanted) {
+            counts.released += recipients.count
+            for recipient in recipients {
+                assignment.letGo(arrival.facts.partition, entry, recipient: recipient)
+            }
+        }
     }
 
     /// Decides the outcome of an event, and publishes it.
@@ -1645,8 +1759,10 @@ public struct DeliveryEngine: Sendable {
     /// `isUndone`: its outcome was decided but is not written, so the record is not a duplicate
     /// when it is read again.
     private mutating func release(_ id: DeliveryID, isUndone: Bool = false) {
-        counts.released += 1
-        assignment.letGo(deliveries[id].facts.partition, deliveries[id].ledgerEntry)
+        counts.released += deliveries[id].recipientCount
+        deliveries[id].forEachSettledRecord {
+            assignment.letGo($0.partition, $0.entry, recipient: $0.recipient)
+        }
         remove(id, isUndone: isUndone)
     }
 
@@ -1661,14 +1777,20 @@ public struct DeliveryEngine: Sendable {
         let delivery = deliveries.take(id)
         intake.topicWaitEnded(id)
         if isUndone || !delivery.hasOutcome { hygiene.released(delivery.arrival) }
-        intake.left(delivery.arrival)
+        if let fanOut = delivery.fanOut {
+            intake.left(fanOut, source: delivery.facts.source)
+        } else {
+            intake.left(delivery.arrival)
+        }
         return delivery
     }
 
     // MARK: - The end of an assignment
 
-    /// Releases held deliveries: the shard no longer waits for them to become due.
+    /// Releases held deliveries and recipients that have no delivery: the shard no longer waits for
+    /// them.
     private mutating func releaseHeld() {
+        closeFanOuts()
         for id in intake.takeAllHeld() {
             intake.entered(deliveries[id].arrival)
             release(id)
@@ -1737,6 +1859,7 @@ public struct DeliveryEngine: Sendable {
         consider(publishing.nextDeadline)
         consider(assignment.nextDeadline())
         consider(dispatch.nextDeadline(now: now, isNearlyFull: intake.isNearlyFull))
+        if intake.recipientQueues.contains(where: dispatch.hasRoom) { consider(now) }
         return deadline
     }
 

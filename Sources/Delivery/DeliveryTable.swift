@@ -35,10 +35,15 @@ struct DeliveryTable: Sendable {
 
     var count: Int { slots.count - free.count }
 
-    mutating func insert(_ arrival: Arrival, _ entry: OffsetLedger.Entry) -> DeliveryID {
+    mutating func insert(
+        _ arrival: Arrival,
+        _ entry: OffsetLedger.Entry,
+        of fanOut: FanOutID? = nil
+    ) -> DeliveryID {
         let delivery = Delivery(
             arrival: arrival,
             ledgerEntry: entry,
+            fanOut: fanOut,
             deadSince: arrival.facts.deadSince
         )
         let index: Int

@@ -158,6 +158,21 @@ struct Dispatch: Sendable {
 
     // MARK: Queues
 
+    /// How many deliveries may wait in a queue before recipients of a record wait elsewhere.
+    private static let queueForRecipients = 256
+
+    /// Whether more recipients of a record may join a queue.
+    ///
+    /// Their number is bounded, so that an event behind them waits no longer than behind other
+    /// events.
+    func hasRoom(in queue: RecipientQueue) -> Bool {
+        if let limit = queue.rateLimit, rates.count(of: limit) >= Self.queueForRecipients {
+            return false
+        }
+        guard let route = queue.route else { return true }
+        return lanes[route.index].queue.count < Self.queueForRecipients
+    }
+
     mutating func enteredLane(_ ticket: Ticket, _ route: Route, source: Int, isFirst: Bool) {
         if isFirst {
             lanes[route.index].queue.prepend(ticket, to: source)

@@ -26,6 +26,7 @@ struct Intake: Sendable {
     private var pauses = PartitionPauses()
     private var heldRecords = HeldRecords()
     private var schemaWaits = SchemaWaits()
+    private var recipients = PendingRecipients()
     /// Deliveries that wait for the token-status topic.
     private var statusWaits: TopicWaits
     /// Deliveries that wait for topics that take events: dead letters and retry topics.
@@ -57,6 +58,88 @@ struct Intake: Sendable {
     mutating func left(_ arrival: Arrival) {
         gate.left(byteCount: arrival.facts.byteCount)
         shares.left(source: arrival.facts.source, byteCount: arrival.facts.byteCount)
+    }
+
+    // MARK: Recipients
+
+    /// The record's recipients become events of their own, as places come free.
+    mutating func opened(
+        _ arrival: Arrival,
+        _ entry: OffsetLedger.Entry,
+        _ recipients: RecipientSet
+    ) {
+        gate.opened()
+        shares.opened(source: arrival.facts.source)
+        self.recipients.opened(arrival, entry, recipients)
+    }
+
+    /// The recipient to read next, if its queue has room; nil: none waits, or there is no room here.
+    mutating func nextRecipient() -> (queue: RecipientQueue, recipient: NextRecipient)? {
+        gate.hasRoomForRecipient ? recipients.next() : nil
+    }
+
+    /// It is another queue's turn.
+    mutating func skipRecipientQueue() { recipients.skipQueue() }
+
+    /// The queues for which recipients may become deliveries.
+    var recipientQueues: ArraySlice<RecipientQueue> {
+        gate.hasRoomForRecipient ? recipients.openQueues : []
+    }
+
+    /// A recipient became a delivery; see `PendingRecipients.began`.
+    mutating func recipientBegan(
+        _ next: NextRecipient
+    ) -> (OffsetLedger.Entry, refused: DeferredRecipient?) {
+        gate.entered(byteCount: 0)
+        shares.entered(source: next.arrival.facts.source, byteCount: 0)
+        return recipients.began(next)
+    }
+
+    /// A recipient is to be retried; see `PendingRecipients.deferred`.
+    mutating func recipientDeferred(
+        _ id: FanOutID,
+        _ recipient: Int,
+        _ deferral: Deferral,
+        now: Instant
+    ) {
+        recipients.deferred(id, recipient, deferral, now: now)
+    }
+
+    /// Kafka permanently refused a retry record with these recipients.
+    mutating func recipientsRefused(_ id: FanOutID, _ recipients: [DeferredRecipient]) {
+        self.recipients.refused(id, recipients)
+    }
+
+    /// The groups to write to retry topics now; each becomes a delivery.
+    mutating func groupsDue(now: Instant, isHurried: Bool) -> [PendingRecipients.Group] {
+        let groups = recipients.groupsDue(now: now, isHurried: isHurried)
+        for group in groups {
+            gate.entered(byteCount: 0)
+            shares.entered(source: group.arrival.facts.source, byteCount: 0)
+            recipients.groupBegan(group.fanOut)
+        }
+        return groups
+    }
+
+    /// A delivery with recipients of the record has left.
+    mutating func left(_ id: FanOutID, source: Int) {
+        gate.left(byteCount: 0)
+        shares.left(source: source, byteCount: 0)
+        if let arrival = recipients.left(id) { closed(arrival) }
+    }
+
+    /// Nothing more of these records becomes a delivery; see `PendingRecipients.close`.
+    mutating func closeFanOuts(
+        where isWanted: (Arrival, OffsetLedger.Entry) -> Bool
+    ) -> [(arrival: Arrival, entry: OffsetLedger.Entry, recipients: [Int])] {
+        let (released, closed) = recipients.close(where: isWanted)
+        for arrival in closed { self.closed(arrival) }
+        return released
+    }
+
+    private mutating func closed(_ arrival: Arrival) {
+        gate.closed(byteCount: arrival.facts.byteCount)
+        shares.closed(source: arrival.facts.source, byteCount: arrival.facts.byteCount)
     }
 
     // MARK: Retry records before their time
@@ -131,7 +214,7 @@ struct Intake: Sendable {
         _ arrival: Arrival,
         now: Instant
     ) -> SchemaStep {
-        let isEvent = arrival.facts.kind == .event
+        let isEvent = arrival.facts.kind != .invalid
         let canPostpone = isEvent && settings.canPostpone(arrival)
         let isFirst = schemaWaits.waits[schema] == nil
         if hasFailed(schema), schemaWaits.count >= settings.shareOfBlocked, canPostpone {
@@ -313,7 +396,7 @@ struct Intake: Sendable {
     var nextDeadline: Instant? {
         let deadlines = [
             isRoomForHeld ? heldRecords.nextDeadline : nil, schemaWaits.nextDue,
-            gate.nextDeadline,
+            gate.nextDeadline, recipients.nextDeadline,
         ]
         return deadlines.compactMap(\.self).min()
     }

@@ -71,6 +71,11 @@ package struct ArrivalDecoder: ~Copyable {
         return (arrival, isTombstone ? nil : decoder.framing)
     }
 
+    /// Reads a recipient of a record in hand.
+    func read(_ next: NextRecipient, _ deadTokens: SuppressedTokens) -> Arrival {
+        reader.read(recipient: next.index, of: next.arrival) { deadTokens[$0] }
+    }
+
     /// Reads a record whose schema has arrived.
     package mutating func read(
         again waiting: Arrival,

@@ -113,6 +113,17 @@ package struct KafkaSide: ~Copyable {
         }
     }
 
+    /// Passes recipients of records in hand to the engine, as many as it has room for.
+    mutating func takeRecipients(_ engine: inout DeliveryEngine, now: Moment) {
+        let deadTokens = deadTokens
+        var timeLimit = DecodeTimeLimit(from: SystemClock.now)
+        while let next = engine.nextRecipient() {
+            engine.recipientArrived(next, arrivals.read(next, deadTokens), now: now)
+            timeLimit.recordDecoded(now: SystemClock.now)
+            if timeLimit.isOver { return }
+        }
+    }
+
     /// Reports an event to the engine, and appends the results.
     ///
     /// - Returns: The engine's reply to a record; nil: the event was not a record.

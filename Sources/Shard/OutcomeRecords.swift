@@ -49,7 +49,8 @@ package struct OutcomeRecords: ~Copyable {
         if !shortened.isEmpty { shortened.remove(id) }
     }
 
-    /// The unchanged event, with the history for the next round.
+    /// The event with the recipients that are retried, otherwise unchanged, and with the history for
+    /// the next round.
     private func retryRecord(
         of arrival: Arrival,
         _ deferral: Deferral,
@@ -60,7 +61,7 @@ package struct OutcomeRecords: ~Copyable {
         return Encoded(
             topic: topics.retry.topic(forEventOf: source.topic, tier: history.tier),
             key: record.key(for: arrival.event?.deviceToken),
-            value: record.value,
+            value: arrival.value(keeping: deferral.recipients.map(\.index)),
             headers: HeaderList(
                 history.headers(
                     over: record.headers,
@@ -85,7 +86,14 @@ package struct OutcomeRecords: ~Copyable {
         guard !arrival.isRetry, arrival.record.headers.isEmpty else {
             return originalRecord(tag.publication, outcome, of: arrival, ending, source)
         }
-        return encoded(tag.publication, outcome, arrival.record, source, times(arrival, ending))
+        return encoded(
+            tag.publication,
+            outcome,
+            of: arrival,
+            arrival.record,
+            source,
+            times(arrival, ending)
+        )
     }
 
     /// For the record from which the event was first read, whatever rounds followed.
@@ -100,7 +108,14 @@ package struct OutcomeRecords: ~Copyable {
         var record = arrival.record
         record.offset = origin.offset
         record.headers = RetryHistory.stripped(record.headers)
-        return encoded(publication, outcome, record, origin.partition, times(arrival, ending))
+        return encoded(
+            publication,
+            outcome,
+            of: arrival,
+            record,
+            origin.partition,
+            times(arrival, ending)
+        )
     }
 
     /// Leaves out the parts that the outcome copies from the record, which can be as large as the
@@ -119,12 +134,20 @@ package struct OutcomeRecords: ~Copyable {
         record.key = nil
         record.headers = []
         record.traceContext = []
-        return encoded(.outcome, outcome, record, origin.partition, times(arrival, ending))
+        return encoded(
+            .outcome,
+            outcome,
+            of: arrival,
+            record,
+            origin.partition,
+            times(arrival, ending)
+        )
     }
 
     private mutating func encoded(
         _ publication: Publication,
         _ outcome: Outcome,
+        of arrival: Arrival,
         _ record: Record,
         _ source: TopicPartition,
         _ times: DeliveryTimes?
@@ -148,7 +171,7 @@ package struct OutcomeRecords: ~Copyable {
             return Encoded(
                 topic: topic,
                 key: record.key(for: outcome.subject.deviceToken),
-                value: record.value,
+                value: arrival.value(keeping: arrival.recipient.map { [$0] } ?? []),
                 headers: HeaderList(
                     topics.deadLetterHeaders.headers(outcome, record: record, source: source)
                 )

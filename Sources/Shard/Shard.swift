@@ -174,6 +174,7 @@ package struct Shard: ~Copyable {
         hear(outcomes.takeTransactionAnswer(&engine, now: now))
         kafka.takeSchemas(&engine, now: now)
         takeRecords(budget: budget)
+        kafka.takeRecipients(&engine, now: now)
         kafka.timeAdvanced(now: now.instant)
         outcomes.timeAdvanced(&engine, now: now)
         for token in engine.doubtfulTokens(now: now.instant) {

@@ -270,26 +270,6 @@ struct Bench {
         #expect(bench.engine.inFlightEvents == 0)
     }
 
-    /// Until the engine takes recipients one by one.
-    @Test func `an event with recipients is invalid as a whole`() throws {
-        var list = RecipientList.Builder(bytes: 0..<8, count: 1)
-        list.append(checked: [0x30, 0x61].span, bytes: 1..<7)
-        let event = FanOut(
-            FanOut.Common(id: "e", destination: .bundleID("a.b"), pushType: .alert, payload: 0..<2),
-            list.finished()
-        )
-        for awaited in [nil, SchemaReference.id(7)] {
-            var bench = try Bench()
-            let turn = bench.arrive(0, .fanOut(event, awaiting: awaited))
-            let (outcome, records) = try #require(bench.published(turn))
-            #expect(outcome.kind == .invalid)
-            #expect(outcome.reason == .local(.schemaViolation))
-            #expect(outcome.subject.eventID == "e")
-            #expect(outcome.violations.map(\.instanceLocation) == ["/recipients"])
-            #expect(records.contains(.deadLetter))
-        }
-    }
-
     @Test func `a record that Kafka refused is produced again until it is accepted`() throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))

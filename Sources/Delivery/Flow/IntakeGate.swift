@@ -67,6 +67,18 @@ public struct IntakeGate: Hashable, Sendable {
         bytes -= byteCount
     }
 
+    /// A record's recipients become events of their own; its bytes stay until all of them have left.
+    public mutating func opened() {
+        precondition(events > 0, "more left than entered")
+        events -= 1
+    }
+
+    /// All recipients of a record have left.
+    public mutating func closed(byteCount: Int) {
+        precondition(bytes >= byteCount, "more left than entered")
+        bytes -= byteCount
+    }
+
     /// - Returns: whether `isPaused` has changed.
     public mutating func timeAdvanced(now: Instant) -> Bool {
         let wasPaused = isPaused
@@ -114,6 +126,11 @@ public struct IntakeGate: Hashable, Sendable {
     func hasRoom(forByteCount byteCount: Int) -> Bool {
         events == 0 || (events < limits.events && bytes + byteCount <= limits.bytes)
     }
+
+    /// Whether a recipient of a record that has arrived may become an event.
+    ///
+    /// A quarter of the limit stays free, so that records are read while many recipients wait.
+    var hasRoomForRecipient: Bool { events == 0 || events < limits.events - limits.events / 4 }
 
     /// Whether nine tenths of a limit are used, so that waiting deliveries block new ones.
     var isNearlyFull: Bool {

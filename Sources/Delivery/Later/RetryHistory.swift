@@ -30,6 +30,30 @@ public struct RetryHistory: Hashable, Sendable {
     public var tier: Int
     /// Why the last attempt failed.
     public var reason: String
+    /// The recipients in the record, if they were deferred one by one; otherwise, the record has all
+    /// of the event's.
+    public var recipients: [Recipient]
+
+    /// A recipient's own history.
+    public struct Recipient: Hashable, Sendable {
+        /// Its place among the recipients of the event's first record.
+        public var place: RecipientPlace
+        public var attempts: Int
+        public var firstFailedAt: Timestamp
+        public var reason: String
+
+        public init(
+            place: RecipientPlace,
+            attempts: Int,
+            firstFailedAt: Timestamp,
+            reason: String
+        ) {
+            self.place = place
+            self.attempts = attempts
+            self.firstFailedAt = firstFailedAt
+            self.reason = reason
+        }
+    }
 
     public init(
         origin: RecordPosition,
@@ -40,7 +64,8 @@ public struct RetryHistory: Hashable, Sendable {
         dueAt: Timestamp,
         writtenAt: Timestamp? = nil,
         tier: Int,
-        reason: String
+        reason: String,
+        recipients: [Recipient] = []
     ) {
         self.origin = origin
         self.timestamp = timestamp
@@ -51,6 +76,24 @@ public struct RetryHistory: Hashable, Sendable {
         self.writtenAt = writtenAt
         self.tier = tier
         self.reason = reason
+        self.recipients = recipients
+    }
+
+    /// The history of one of the record's recipients.
+    func ofRecipient(_ index: Int) -> RetryHistory {
+        guard recipients.indices.contains(index) else { return self }
+        var history = self
+        history.attempts = recipients[index].attempts
+        history.firstFailedAt = recipients[index].firstFailedAt
+        history.reason = recipients[index].reason
+        history.recipients = []
+        return history
+    }
+
+    /// The place of one of the record's recipients among those of the event's first record; nil:
+    /// the record has all of them.
+    func place(ofRecipient index: Int) -> RecipientPlace? {
+        recipients.indices.contains(index) ? recipients[index].place : nil
     }
 }
 
@@ -61,6 +104,18 @@ public struct Deferral: Hashable, Sendable {
     public var firstFailedAt: Timestamp
     /// Streams opened so far, over all rounds.
     public var attempts: Int
+    public var reason: Reason
+    public var httpStatus: Int?
+    /// The recipients that are retried, in ascending order; empty: the whole record is.
+    public var recipients: [DeferredRecipient] = []
+}
+
+/// A recipient that is retried later, and its own history.
+public struct DeferredRecipient: Hashable, Sendable {
+    /// Its index among the recipients of the record.
+    public var index: Int
+    public var attempts: Int
+    public var firstFailedAt: Timestamp
     public var reason: Reason
     public var httpStatus: Int?
 }
@@ -79,6 +134,7 @@ extension RetryHistory {
         static let due = headerPrefix + "due"
         static let tier = headerPrefix + "tier"
         static let reason = headerPrefix + "reason"
+        static let recipients = headerPrefix + "recipients"
     }
 
     /// The headers, except those that earlier rounds added.
@@ -100,6 +156,7 @@ extension RetryHistory {
             (Name.reason, reason),
         ]
         if let timestamp { facts.append((Name.timestamp, "\(timestamp.milliseconds)")) }
+        if !recipients.isEmpty { facts.append((Name.recipients, Self.text(of: recipients))) }
         return Self.stripped(own)
             + facts.map { RecordHeader(name: $0.0, value: Array($0.1.utf8)) }
     }
@@ -126,6 +183,7 @@ extension RetryHistory {
             let attempts = texts.number(Name.attempts, upTo: Self.maxAttempts),
             let firstFailure = texts.number(Name.firstFailure),
             let due = texts.number(Name.due), let reason = texts[Name.reason],
+            let recipients = Self.recipients(in: texts[Name.recipients], now: now),
             !texts.hasRepetition
         else { return nil }
         origin = RecordPosition(
@@ -140,10 +198,57 @@ extension RetryHistory {
         self.writtenAt = writtenAt
         tier = purpose.tier
         self.reason = reason
+        self.recipients = recipients
     }
 
     /// More than any event can have had, and far from overflow.
     private static let maxAttempts: Int64 = 1_000_000_000
+
+    /// The number of the event's recipients, and a line for each of them that is in the record: its
+    /// index, its attempts, the time of its first failure, and the reason of the last one.
+    private static func text(of recipients: [Recipient]) -> String {
+        let lines = recipients.map { recipient in
+            let reason = recipient.reason.replacing("\n", with: " ")
+            return "\(recipient.place.index) \(recipient.attempts) "
+                + "\(recipient.firstFailedAt.milliseconds) \(reason)"
+        }
+        return (["\(recipients[0].place.count)"] + lines).joined(separator: "\n")
+    }
+
+    /// Reads what `text(of:)` writes; empty without a text, and nil for any other text.
+    private static func recipients(in text: String?, now: Timestamp) -> [Recipient]? {
+        guard let text else { return [] }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let count = number(lines[0], upTo: Int64(RecipientPlace.maxCount)),
+            (1...count).contains(Int64(lines.count - 1))
+        else { return nil }
+        var recipients: [Recipient] = []
+        for line in lines.dropFirst() {
+            let words = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
+            guard words.count == 4, let index = number(words[0], upTo: count - 1),
+                index > recipients.last.map({ Int64($0.place.index) }) ?? -1,
+                let attempts = number(words[1], upTo: maxAttempts),
+                let firstFailure = number(words[2], upTo: maxTimeOrOffset)
+            else { return nil }
+            recipients.append(
+                Recipient(
+                    place: RecipientPlace(index: Int(index), count: Int(count)),
+                    attempts: Int(attempts),
+                    firstFailedAt: min(Timestamp(milliseconds: firstFailure), now),
+                    reason: String(words[3])
+                )
+            )
+        }
+        return recipients
+    }
+
+    /// Parses a decimal number without a sign, at most `limit`.
+    private static func number(_ text: some StringProtocol, upTo limit: Int64) -> Int64? {
+        guard text.utf8.first.map({ $0 != UInt8(ascii: "+") }) == true,
+            let number = Int64(text), (0...limit).contains(number)
+        else { return nil }
+        return number
+    }
 
     /// The service's own headers as text, by name.
     private struct Texts {
@@ -160,12 +265,8 @@ extension RetryHistory {
 
         subscript(name: String) -> String? { texts[name] }
 
-        /// Parses a decimal number without a sign, at most `limit`.
         func number(_ name: String, upTo limit: Int64 = maxTimeOrOffset) -> Int64? {
-            guard let text = texts[name], text.utf8.first.map({ $0 != UInt8(ascii: "+") }) == true,
-                let number = Int64(text), (0...limit).contains(number)
-            else { return nil }
-            return number
+            texts[name].flatMap { RetryHistory.number($0, upTo: limit) }
         }
     }
 

@@ -40,6 +40,12 @@ public struct IntakeShares: Hashable, Sendable {
         held[source].bytes -= byteCount
     }
 
+    /// A record's recipients become events of their own.
+    public mutating func opened(source: Int) { held[source].events -= 1 }
+
+    /// All recipients of a record have left.
+    public mutating func closed(source: Int, byteCount: Int) { held[source].bytes -= byteCount }
+
     /// Pauses sources at their limit, and resumes those that fell below half of it.
     ///
     /// A pause discards prefetched records, so it should not be short.

@@ -17,10 +17,10 @@ struct InputLog: Sendable {
         case partitionsAssigned, storedOffsetsFetched, endSeen, endReached, partitionsRevoked
         case partitionRestarted, partitionChanged, offsetLost
         case commitMetadataRefused, commitRefused, commitFinished, shutdownRequested
-        case intakeBudgetAsked, nextToDecodeAsked, turnEnded
+        case intakeBudgetAsked, nextToDecodeAsked, nextRecipientAsked, recipientArrived, turnEnded
     }
 
-    static let format = 1
+    static let format = 2
     static let magic = "heliograph-input-log"
 
     /// Complete blocks.
@@ -157,6 +157,7 @@ extension Arrival {
     fileprivate func forEachWord(_ take: (UInt64) -> Void) {
         take(UInt64(facts.partition.index))
         take(facts.offset.word)
+        if let recipient = facts.recipient { take(UInt64(recipient)) }
     }
 }
 
@@ -178,6 +179,12 @@ extension Conclusion {
             take(deferral.firstFailedAt.word)
             take(UInt64(deferral.attempts))
             take(deferral.reason.text.word)
+            for recipient in deferral.recipients {
+                take(UInt64(recipient.index))
+                take(UInt64(recipient.attempts))
+                take(recipient.firstFailedAt.word)
+                take(recipient.reason.text.word)
+            }
         }
     }
 }

@@ -247,16 +247,18 @@ extension ArrivalFacts: Logged {
         var (partition, offset, fingerprint) = (partition, offset, fingerprint)
         var (byteCount, source, kind, receivedAt) = (byteCount, source, kind, receivedAt)
         var (history, schema, reason) = (history, awaitedSchema, invalidReason)
+        var recipientCount = recipientCount
         try log.pass(&partition)
         try log.pass(&offset)
         try log.pass(number: &fingerprint)
         try log.pass(&byteCount)
         try log.pass(&source)
-        try log.pass(&kind, of: [.event, .invalid, .tombstone])
+        try log.pass(&kind, of: [.event, .invalid, .tombstone, .fanOut])
         try log.pass(&receivedAt)
         try log.pass(&history)
         try log.pass(&schema)
         try log.pass(&reason)
+        try log.pass(&recipientCount)
         var facts = ArrivalFacts(
             partition: partition,
             offset: offset,
@@ -267,13 +269,17 @@ extension ArrivalFacts: Logged {
             receivedAt: receivedAt,
             history: history,
             awaitedSchema: schema,
-            invalidReason: reason
+            invalidReason: reason,
+            recipientCount: recipientCount
         )
+        (facts.recipient, facts.isRepeated) = (recipient, isRepeated)
         (facts.isBroadcast, facts.pushType, facts.route) = (isBroadcast, pushType, route)
         (facts.names, facts.deadSince) = (names, deadSince)
         (facts.tokenRegisteredAt, facts.expiration) = (tokenRegisteredAt, expiration)
         (facts.collapse, facts.rateLimit) = (collapse, rateLimit)
         facts.tooOldAt = tooOldAt
+        try log.pass(&facts.recipient)
+        try log.pass(&facts.isRepeated)
         try log.pass(&facts.isBroadcast)
         try log.pass(text: &facts.pushType)
         try log.pass(&facts.route)

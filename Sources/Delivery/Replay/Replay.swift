@@ -23,6 +23,8 @@ public struct Replay {
     public private(set) var decision = TurnDecision()
     private let log: [UInt8]
     private var position: Int
+    /// The answer to the last question for one.
+    private var nextRecipient: NextRecipient?
 
     /// Reads the first block of a log.
     public init(_ log: [UInt8]) throws(ReplayError) {
@@ -184,6 +186,11 @@ extension Replay {
         case .shutdownRequested: engine.shutdownRequested(now: try log.value())
         case .intakeBudgetAsked: _ = engine.intakeBudget(now: try log.value())
         case .nextToDecodeAsked: _ = engine.nextToDecode()
+        case .nextRecipientAsked: nextRecipient = engine.nextRecipient()
+        case .recipientArrived:
+            guard let next = nextRecipient else { throw .damaged(at: position) }
+            let arrival = Arrival.known(by: try log.value())
+            engine.recipientArrived(next, arrival, now: try log.value())
         case .turnEnded: preconditionFailure("a turn's end is no input")
         }
     }

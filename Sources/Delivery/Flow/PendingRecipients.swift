@@ -1,0 +1,294 @@
+import Vocabulary
+
+/// A record with recipients, in the engine's table of them.
+public struct FanOutID: Hashable, Sendable {
+    let slot: Int32
+}
+
+/// The recipient to read next, and its record.
+public struct NextRecipient: Sendable {
+    public let fanOut: FanOutID
+    public let arrival: Arrival
+    /// The recipient's index among those of the record.
+    public let index: Int
+    let entry: OffsetLedger.Entry
+}
+
+/// Where the recipients of a record are queued: all of them have the same route and rate limit.
+struct RecipientQueue: Hashable, Sendable {
+    /// Nil: they are not sent.
+    let route: Route?
+    /// The index in the configuration; nil: none applies.
+    let rateLimit: Int?
+}
+
+/// The records whose recipients wait to become deliveries, are deliveries, or are to be retried
+/// together.
+///
+/// The records for one queue follow one another, so that few of them are partly settled. Records for
+/// different queues take turns.
+struct PendingRecipients: Sendable {
+    /// Recipients to write to a retry topic as one record.
+    struct Group: Sendable {
+        let fanOut: FanOutID
+        let arrival: Arrival
+        let entry: OffsetLedger.Entry
+        let deferral: Deferral
+    }
+
+    private struct Deferred {
+        var deferral: Deferral
+        let since: Instant
+    }
+
+    private struct Record: Sendable {
+        let arrival: Arrival
+        let entry: OffsetLedger.Entry
+        /// The recipients that are not deliveries yet.
+        var waiting: RecipientSet
+        /// How many deliveries have its recipients.
+        var deliveries = 0
+        /// By tier, the recipients to be retried.
+        var deferred: [Int: Deferred] = [:]
+        /// Recipients whose retry record Kafka refused: they end with this failure.
+        var refused: [Int: DeferredRecipient] = [:]
+
+        var queue: RecipientQueue {
+            RecipientQueue(route: arrival.facts.route, rateLimit: arrival.facts.rateLimit)
+        }
+    }
+
+    /// How long recipients to be retried wait for others of their record.
+    private static let patience = Duration.seconds(1)
+
+    private var records: [Record?] = []
+    private var free: [Int32] = []
+    /// By queue, the records with waiting recipients, in their order.
+    private var waiting: [RecipientQueue: FIFO<Int32>] = [:]
+    /// The keys of `waiting`; the first is next.
+    private var queues = FIFO<RecipientQueue>()
+    /// The records with recipients to be retried.
+    private var retried: Set<Int32> = []
+
+    // MARK: Inputs
+
+    /// A record arrived of whose recipients these must be delivered.
+    mutating func opened(
+        _ arrival: Arrival,
+        _ entry: OffsetLedger.Entry,
+        _ recipients: RecipientSet
+    ) {
+        let record = Record(arrival: arrival, entry: entry, waiting: recipients)
+        let slot: Int32
+        if let reused = free.popLast() {
+            slot = reused
+            records[Int(slot)] = record
+        } else {
+            slot = Int32(records.count)
+            records.append(record)
+        }
+        enqueue(slot, record.queue)
+    }
+
+    private mutating func enqueue(_ slot: Int32, _ queue: RecipientQueue) {
+        if waiting[queue] == nil { queues.append(queue) }
+        waiting[queue, default: FIFO()].append(slot)
+    }
+
+    /// A recipient became a delivery.
+    ///
+    /// - Returns: its record's entry; and how it ends, if its retry record was refused.
+    mutating func began(_ next: NextRecipient) -> (OffsetLedger.Entry, refused: DeferredRecipient?) {
+        skipQueue()
+        return change(next.fanOut) { record in
+            let isWaiting = record.waiting.remove(next.index)
+            precondition(isWaiting, "a recipient was delivered twice")
+            record.deliveries += 1
+            return (record.entry, record.refused.removeValue(forKey: next.index))
+        }
+    }
+
+    /// A delivery with recipients of the record has left.
+    ///
+    /// - Returns: the record, if nothing is left of it.
+    mutating func left(_ id: FanOutID) -> Arrival? {
+        change(id) { $0.deliveries -= 1 }
+        return closed(id)
+    }
+
+    /// A recipient is to be retried; the caller then calls `left`.
+    mutating func deferred(
+        _ id: FanOutID,
+        _ recipient: Int,
+        _ deferral: Deferral,
+        now: Instant
+    ) {
+        let own = DeferredRecipient(
+            index: recipient,
+            attempts: deferral.attempts,
+            firstFailedAt: deferral.firstFailedAt,
+            reason: deferral.reason,
+            httpStatus: deferral.httpStatus
+        )
+        change(id) { record in
+            var group = record.deferred[deferral.tier] ?? Deferred(deferral: deferral, since: now)
+            group.deferral.add(own, dueAt: deferral.dueAt)
+            record.deferred[deferral.tier] = group
+        }
+        retried.insert(id.slot)
+    }
+
+    /// A group became a delivery.
+    mutating func groupBegan(_ id: FanOutID) { change(id) { $0.deliveries += 1 } }
+
+    /// Kafka permanently refused a group's retry record; the caller then calls `left`.
+    mutating func refused(_ id: FanOutID, _ recipients: [DeferredRecipient]) {
+        let queue = change(id) { record in
+            for recipient in recipients {
+                record.waiting.insert(recipient.index)
+                record.refused[recipient.index] = recipient
+            }
+            return record.queue
+        }
+        if waiting[queue]?.all.contains(id.slot) != true { enqueue(id.slot, queue) }
+    }
+
+    /// Nothing more of the records that `isWanted` accepts becomes a delivery here.
+    ///
+    /// - Returns: their recipients that are neither settled nor in a delivery; and the records of
+    ///   which nothing is left.
+    mutating func close(
+        where isWanted: (Arrival, OffsetLedger.Entry) -> Bool
+    ) -> (released: [(arrival: Arrival, entry: OffsetLedger.Entry, recipients: [Int])], [Arrival]) {
+        var released: [(arrival: Arrival, entry: OffsetLedger.Entry, recipients: [Int])] = []
+        var closed: [Arrival] = []
+        for slot in records.indices {
+            guard let record = records[slot], isWanted(record.arrival, record.entry) else { continue }
+            let grouped = record.deferred.values.flatMap { $0.deferral.recipients.map(\.index) }
+            let recipients = Array(record.waiting) + grouped.sorted()
+            guard !recipients.isEmpty else { continue }
+            released.append((record.arrival, record.entry, recipients))
+            let id = FanOutID(slot: Int32(slot))
+            change(id) {
+                $0.waiting = RecipientSet(of: $0.waiting.recipientCount)
+                $0.deferred = [:]
+                $0.refused = [:]
+            }
+            retried.remove(id.slot)
+            if let arrival = self.closed(id) { closed.append(arrival) }
+        }
+        return (released, closed)
+    }
+
+    // MARK: What follows
+
+    /// The queue whose turn it is, and the first recipient that waits for it.
+    mutating func next() -> (queue: RecipientQueue, recipient: NextRecipient)? {
+        while let queue = queues.first {
+            if let recipient = firstWaiting(for: queue) { return (queue, recipient) }
+            waiting[queue] = nil
+            queues.popFirst()
+        }
+        return nil
+    }
+
+    /// It is the next queue's turn.
+    mutating func skipQueue() {
+        if let queue = queues.popFirst() { queues.append(queue) }
+    }
+
+    /// The queues that recipients may wait for.
+    var openQueues: ArraySlice<RecipientQueue> { queues.all }
+
+    /// The groups to write now: nothing else of their record is here, they have waited long enough,
+    /// or `isHurried`.
+    mutating func groupsDue(now: Instant, isHurried: Bool) -> [Group] {
+        guard !retried.isEmpty else { return [] }
+        var due: [Group] = []
+        for slot in retried.sorted() {
+            guard let record = records[Int(slot)] else { continue }
+            let isComplete = record.deliveries == 0 && record.waiting.isEmpty
+            for (tier, group) in record.deferred.sorted(by: { $0.key < $1.key })
+            where isHurried || isComplete || group.since + Self.patience <= now {
+                due.append(
+                    Group(
+                        fanOut: FanOutID(slot: slot),
+                        arrival: record.arrival,
+                        entry: record.entry,
+                        deferral: group.deferral.inOrder
+                    )
+                )
+                records[Int(slot)]?.deferred[tier] = nil
+            }
+            if records[Int(slot)]?.deferred.isEmpty ?? true { retried.remove(slot) }
+        }
+        return due
+    }
+
+    var nextDeadline: Instant? {
+        retried.lazy.compactMap { slot in
+            self.records[Int(slot)]?.deferred.values.map(\.since).min()
+        }.min().map { $0 + Self.patience }
+    }
+
+    var isEmpty: Bool { free.count == records.count }
+
+    // MARK: Private
+
+    private mutating func firstWaiting(for queue: RecipientQueue) -> NextRecipient? {
+        while let slot = waiting[queue]?.first {
+            // The slot may have another record by now, which waits elsewhere.
+            if let record = records[Int(slot)], record.queue == queue,
+                let index = record.waiting.first(where: { _ in true })
+            {
+                return NextRecipient(
+                    fanOut: FanOutID(slot: slot),
+                    arrival: record.arrival,
+                    index: index,
+                    entry: record.entry
+                )
+            }
+            waiting[queue]?.popFirst()
+        }
+        return nil
+    }
+
+    private mutating func change<Result>(
+        _ id: FanOutID,
+        _ change: (inout Record) -> Result
+    ) -> Result {
+        guard var record = records[Int(id.slot)] else {
+            preconditionFailure("a record with recipients that has left is asked for")
+        }
+        // Its sets are changed in place.
+        records[Int(id.slot)] = nil
+        defer { records[Int(id.slot)] = record }
+        return change(&record)
+    }
+
+    /// Frees the slot of a record of which nothing is left.
+    private mutating func closed(_ id: FanOutID) -> Arrival? {
+        guard let record = records[Int(id.slot)], record.waiting.isEmpty, record.deliveries == 0,
+            record.deferred.isEmpty
+        else { return nil }
+        records[Int(id.slot)] = nil
+        free.append(id.slot)
+        return record.arrival
+    }
+}
+
+extension Deferral {
+    /// Adds a recipient to those of its record that are retried together.
+    fileprivate mutating func add(_ recipient: DeferredRecipient, dueAt: Timestamp) {
+        recipients.append(recipient)
+        self.dueAt = max(self.dueAt, dueAt)
+        firstFailedAt = min(firstFailedAt, recipient.firstFailedAt)
+        attempts = max(attempts, recipient.attempts)
+    }
+
+    fileprivate var inOrder: Deferral {
+        var deferral = self
+        deferral.recipients.sort { $0.index < $1.index }
+        return deferral
+    }
+}

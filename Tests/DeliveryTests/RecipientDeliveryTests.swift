@@ -1,0 +1,149 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// A record's recipients are delivered one by one, and settle its offset together.
+@Suite struct RecipientDeliveryTests {
+    private static let refused = APNsAnswer(status: 503, reason: .apns(.serviceUnavailable))
+
+    /// An event with these tokens; nil is an invalid entry.
+    private static func event(_ tokens: [String?]) -> FanOut {
+        var list = RecipientList.Builder(bytes: 0..<8, count: tokens.count)
+        for token in tokens {
+            if let token {
+                list.append(checked: token.utf8.span, bytes: 1..<7)
+            } else {
+                let refusal = RecipientList.Refusal(reason: .schemaViolation, violations: [])
+                list.append(refusal, bytes: 1..<7)
+            }
+        }
+        let common = FanOut.Common(
+            id: "e",
+            destination: .bundleID("com.example.News"),
+            pushType: .alert,
+            payload: 0..<2
+        )
+        return FanOut(common, list.finished())
+    }
+
+    private static func distinctTokens(_ count: Int) -> [String?] {
+        (0..<count).map { String(0x1000 + $0, radix: 16) }
+    }
+
+    private static func arrive(_ tokens: [String?], _ bench: inout Bench) -> TurnDecision {
+        let record = Record(
+            partition: Bench.partition,
+            offset: Offset(0),
+            timestamp: bench.now.timestamp,
+            key: nil,
+            value: Array("{}".utf8)
+        )
+        let decoded = DecodedRecord.fanOut(event(tokens), awaiting: nil)
+        bench.engine.recordArrived(bench.reader.read(record, decoded, now: bench.now))
+        return takeRecipients(&bench)
+    }
+
+    private static func takeRecipients(_ bench: inout Bench) -> TurnDecision {
+        while let next = bench.engine.nextRecipient() {
+            let arrival = bench.reader.read(recipient: next.index, of: next.arrival)
+            bench.engine.recipientArrived(next, arrival, now: bench.now)
+        }
+        return bench.turn()
+    }
+
+    private static func commits(_ turn: TurnDecision) -> [Offset] {
+        turn.group.flatMap { step in
+            if case .commit(let commits) = step { commits.map(\.offset) } else { [Offset]() }
+        }
+    }
+
+    @Test func `each recipient has an outcome, and the last one settles the record`() throws {
+        var bench = try Bench()
+        var turn = Self.arrive(["1a", "1A", nil, "1c"], &bench)
+        #expect(turn.sends.map(\.arrival.recipient) == [0, 3])
+        var records = turn.publications
+        for send in turn.sends {
+            bench.engine.responseArrived(APNsAnswer(status: 200), for: send.delivery, now: bench.now)
+        }
+        turn = bench.turn()
+        records += turn.publications
+        let outcomes = records.compactMap { $0.conclusion.outcome(of: $0.arrival) }
+        let found = Dictionary(grouping: outcomes) { $0.subject.recipient?.index }
+        #expect(found.mapValues { $0.map(\.kind) } == [
+            0: [.accepted], 1: [.duplicate], 2: [.invalid], 3: [.accepted],
+        ])
+        #expect(found[1]?.first?.reason == .local(.duplicateRecipient))
+        #expect(outcomes.allSatisfy { $0.subject.recipient?.count == 4 })
+        for record in records.dropLast() { bench.engine.published(record.tag) }
+        #expect(Self.commits(bench.turn(after: .seconds(5))).allSatisfy { $0 == Offset(0) })
+        records.last.map { _ = bench.engine.published($0.tag) }
+        bench.engine.commitFinished(failed: [])
+        #expect(Self.commits(bench.turn(after: .seconds(5))) == [Offset(1)])
+        #expect(bench.engine.inFlightEvents == 0 && bench.engine.inFlightBytes == 0)
+        #expect(bench.engine.counts.consumed == 4 && bench.engine.counts.terminal == 4)
+    }
+
+    @Test func `recipients that fail are retried in one record, with a history of each`() throws {
+        var bench = try Bench(attempts: 1) { $0.later = RetryTiers([.seconds(60)]) }
+        let turn = Self.arrive(Self.distinctTokens(4), &bench)
+        for send in turn.sends {
+            let isAccepted = send.arrival.recipient == 2
+            let answer = isAccepted ? APNsAnswer(status: 200) : Self.refused
+            bench.engine.responseArrived(answer, for: send.delivery, now: bench.now)
+        }
+        let first = bench.turn()
+        #expect(first.publications.map(\.arrival.recipient) == [2])
+        for record in first.publications { bench.engine.published(record.tag) }
+        let second = bench.turn(after: .seconds(1))
+        let record = try #require((first.publications + second.publications).last)
+        let deferral = try #require(record.conclusion.deferral)
+        #expect(deferral.recipients.map(\.index) == [0, 1, 3])
+        let source = TopicPartition(topic: KafkaTopic("source"), partition: 0)
+        let history = record.arrival.history(with: deferral, readFrom: source)
+        #expect(history.recipients.map(\.place) == [0, 1, 3].map { RecipientPlace(index: $0, count: 4) })
+        #expect(history.recipients.map(\.attempts) == [1, 1, 1])
+        bench.engine.published(record.tag)
+        #expect(Self.commits(bench.turn(after: .seconds(5))).last == Offset(1))
+        #expect(bench.engine.counts.deferred == 3 && bench.engine.inFlightEvents == 0)
+        #expect(bench.engine.inFlightBytes == 0)
+    }
+
+    @Test func `many recipients leave places for other events`() throws {
+        var bench = try Bench()
+        bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 1, now: bench.now)
+        _ = Self.arrive(Self.distinctTokens(1000), &bench)
+        let taken = bench.engine.inFlightEvents
+        #expect(taken >= 100 && taken <= 400)
+        _ = try bench.arrive(1)
+        #expect(bench.engine.inFlightEvents == taken + 1)
+        _ = Self.takeRecipients(&bench)
+        #expect(bench.engine.inFlightEvents == taken + 1)
+    }
+
+    @Test func `after a crash, only recipients that are not settled are sent again`() throws {
+        var bench = try Bench()
+        let turn = Self.arrive(Self.distinctTokens(10), &bench)
+        for send in turn.sends.prefix(6) {
+            bench.engine.responseArrived(APNsAnswer(status: 200), for: send.delivery, now: bench.now)
+        }
+        for record in bench.turn().publications { bench.engine.published(record.tag) }
+        let commit = try #require(
+            bench.turn(after: .seconds(5)).group.compactMap { step in
+                if case .commit(let commits) = step { commits.first } else { nil }
+            }.first
+        )
+        #expect(commit.offset == Offset(0))
+
+        var next = try Bench(isAssigned: false)
+        next.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        let stored = CommittedPosition(offset: commit.offset, metadata: commit.metadata)
+        next.engine.storedOffsetsFetched([Bench.partition: stored], now: next.now)
+        _ = next.turn()
+        next.engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: 100, now: next.now)
+        next.engine.endSeen(Bench.partition, Offset(1))
+        let again = Self.arrive(Self.distinctTokens(10), &next)
+        #expect(again.sends.map(\.arrival.recipient) == [6, 7, 8, 9])
+    }
+}

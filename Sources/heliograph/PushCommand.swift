@@ -15,7 +15,8 @@ enum PushCommand {
             answer and what the answer means. It never prints the provider token, and only part of \
             the device token.
 
-            Pass either --event, or --bundle-id with --token or --channel.
+            Pass either --event, or --bundle-id with --token, --recipients or --channel. An event \
+            with 'recipients' is sent to one after another, on one connection; each gets one line.
             """,
         parameters: [
             ConfigurationOption.config, token, channel, bundleID, alert, payload, environment,
@@ -23,7 +24,7 @@ enum PushCommand {
         ],
         furtherParameters: [
             "Headers": [pushType, priority, expiration, collapseID],
-            "Whole events": [event, broadcast],
+            "Several devices, whole events": [recipients, event, broadcast],
         ],
         examples: [
             "Send an alert (HELIOGRAPH_CONFIG is set)": """
@@ -31,14 +32,15 @@ enum PushCommand {
             """,
             "Send a complete event":
                 "heliograph push --config heliograph.yaml --event event.json",
-            "Send a broadcast event":
-                "heliograph push --config heliograph.yaml --event update.json --broadcast",
+            "Send an alert to the devices in a file": """
+            heliograph push --recipients tokens.txt --bundle-id com.example.app --alert Hi
+            """,
         ],
         exitCodes: [
-            0: "APNs accepted it.",
+            0: "APNs accepted it, for every recipient.",
             1: """
             APNs refused it, it was not sent, or standard output cannot be written; standard error \
-            says which.
+            says which. With recipients: for one of them at least.
             """,
         ]
     ) { arguments in
@@ -74,6 +76,11 @@ enum PushCommand {
         help: "The event in --event is a broadcast."
     )
     private static let token = Option.optional("token", .text("token"), help: "The device token.")
+    private static let recipients = Option.optional(
+        "recipients",
+        .file,
+        help: "A file with up to 1000 device tokens, one per line; - reads standard input."
+    )
     private static let channel = Option.optional(
         "channel",
         .text("id"),
@@ -134,7 +141,7 @@ enum PushCommand {
         let hasPayload = arguments.has(payload)
         if arguments.has(event) {
             let others =
-                [token, channel, bundleID, collapseID, alert, payload]
+                [token, recipients, channel, bundleID, collapseID, alert, payload]
                 .contains { arguments.has($0) }
             guard !others, !arguments.has(pushType), !arguments.has(environment),
                 !arguments.has(priority),
@@ -144,9 +151,11 @@ enum PushCommand {
             }
             return
         }
-        guard arguments.has(bundleID), arguments.has(token) != arguments.has(channel) else {
+        let targetCount = [token, recipients, channel].count { arguments.has($0) }
+        guard arguments.has(bundleID), targetCount == 1 else {
             throw UsageError(
-                "--bundle-id: needs one of --token and --channel; or pass --event instead"
+                "--bundle-id: needs one of --token, --recipients and --channel; or pass --event "
+                    + "instead"
             )
         }
         guard arguments.has(channel) else {
@@ -169,20 +178,12 @@ enum PushCommand {
     // MARK: - The event
 
     private static func eventText(_ arguments: Arguments) throws -> [UInt8] {
-        if let event = arguments[event] {
-            guard let stream = event == "-" ? .input : ByteStream(path: event) else {
-                throw ServiceError(text: "\(event): \(FileError.unreadable(errno))")
-            }
-            guard let bytes = stream.readAll(limit: 1 << 20) else {
-                throw ServiceError(text: "\(event): cannot be read, or is larger than 1MiB")
-            }
-            return bytes
-        }
+        if let event = arguments[event] { return try read(event) }
         let given = try arguments[payload].map {
             try PushEvent.Payload(json: $0, of: "--payload")
         }
         return PushEvent(
-            to: target(arguments),
+            to: try target(arguments),
             bundleID: arguments[bundleID] ?? "",
             environment: arguments[environment]?.rawValue,
             priority: arguments[priority],
@@ -191,8 +192,28 @@ enum PushCommand {
         ).utf8
     }
 
-    private static func target(_ arguments: Arguments) -> PushEvent.Target {
+    private static func read(_ file: String) throws -> [UInt8] {
+        guard let stream = file == "-" ? .input : ByteStream(path: file) else {
+            throw ServiceError(text: "\(file): \(FileError.unreadable(errno))")
+        }
+        guard let bytes = stream.readAll(limit: 1 << 20) else {
+            throw ServiceError(text: "\(file): cannot be read, or is larger than 1MiB")
+        }
+        return bytes
+    }
+
+    private static func target(_ arguments: Arguments) throws -> PushEvent.Target {
         if let channel = arguments[channel] { return .channel(id: channel) }
+        if let file = arguments[recipients] {
+            let lines = String(decoding: try read(file), as: UTF8.self)
+                .split(whereSeparator: \.isNewline)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            return .recipients(
+                lines.filter { !$0.isEmpty },
+                pushType: arguments[pushType],
+                collapseID: arguments[collapseID]
+            )
+        }
         return .device(
             token: arguments[token] ?? "",
             pushType: arguments[pushType],

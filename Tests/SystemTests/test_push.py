@@ -97,10 +97,26 @@ def test_an_event_is_sent_unchanged(push, simulator):
     assert request["payload_sha256"] == sha256(payload_bytes(event))
 
 
+def test_each_recipient_gets_a_line(push, simulator):
+    tokens = f"{TOKEN}\n\n {DEAD}\nnot-hex\n{TOKEN.upper()}\n".encode()
+    done = push("--recipients", "-", "--bundle-id", APP, "--alert", "Hello", stdin=tokens)
+    lines = done.stdout.decode().splitlines()
+    assert done.returncode == 1, (lines, done.stderr)
+    assert [request["token"] for request in simulator.requests()] == [TOKEN, DEAD]
+    found = [line for line in lines if line[:1].isdigit() and ":" in line][:4]
+    assert found[0].startswith("0 a11c…5e5e (64 digits): 200 accepted, ")
+    assert found[1].startswith("1 dead…5e5e (64 digits): 410 Unregistered, ")
+    assert found[2].startswith("2 (invalid): not sent: SchemaViolation; /recipients/2: ")
+    assert found[3] == "3 A11C…5E5E (64 digits): not sent: DuplicateRecipient"
+    assert "accepted 1 of 4, not sent 2, refused 1" in lines
+    assert "Token action: remove" in done.stdout.decode()
+    assert TOKEN not in done.stdout.decode()
+
+
 @pytest.mark.parametrize(
     "arguments, code, words",
     [
-        (["--bundle-id", APP, "--alert", "x"], 64, "--bundle-id: needs one of --token and --channel"),
+        (["--bundle-id", APP, "--alert", "x"], 64, "--bundle-id: needs one of --token, --recipients and"),
         (["--token", TOKEN, "--bundle-id", APP], 64, "--alert, --payload: pass exactly one"),
         (["--token", "xyz", "--bundle-id", APP, "--alert", "x"], 1, "/device_token"),
         (["--token", TOKEN, "--bundle-id", APP, "--payload", "{"], 1, f"--payload: {NO_JSON} 1\n"),

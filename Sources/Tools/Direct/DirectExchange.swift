@@ -23,7 +23,8 @@ struct LostAnswer: Error, CustomStringConvertible {
     var description: String { ([cause] + advice).joined(separator: "\n") }
 }
 
-/// One request to APNs on its own connection, with the duration of every step.
+/// Requests to APNs, one after another on a connection of their own, with the duration of every
+/// step.
 ///
 /// It is for interactive commands: it blocks its thread, and the service does not send events this
 /// way.
@@ -35,14 +36,16 @@ struct DirectExchange: ~Copyable {
         let resolving: Duration
         /// The time from then to APNs' SETTINGS: TCP, proxy and TLS.
         let connecting: Duration
-        /// The time from then to the end of the response.
+        /// The time from the request, or for the first one from the SETTINGS, to the end of the
+        /// response.
         let answering: Duration
         /// The problem with this machine's clock according to the response's date, if any.
         let clockTrouble: String?
     }
 
     private let endpoint: APNsEndpoint
-    private let deadline: Instant
+    private let timeout: Duration
+    private var deadline: Instant
     private let maxBodyByteCount: Int
     private let loop: EventLoop
     /// All events of the connection so far.
@@ -50,7 +53,10 @@ struct DirectExchange: ~Copyable {
     /// A GOAWAY that arrives together with the SETTINGS may be before or after `opened`.
     private var events: [ConnectionEvent] = []
 
-    /// Prepares an exchange; `timeout` covers all steps, `maxBodyByteCount` the response body.
+    /// Prepares an exchange.
+    ///
+    /// `timeout` covers all steps to the first answer, and then each request; `maxBodyByteCount`
+    /// the response body.
     init(
         _ endpoint: APNsEndpoint,
         timeout: Duration,
@@ -58,6 +64,7 @@ struct DirectExchange: ~Copyable {
     ) throws {
         self.endpoint = endpoint
         self.maxBodyByteCount = maxBodyByteCount
+        self.timeout = timeout
         deadline = SystemClock.now + timeout
         loop = try EventLoop()
     }
@@ -70,25 +77,56 @@ struct DirectExchange: ~Copyable {
     /// - Returns: The response with its times.
     /// - Throws: A readable error if there is no response; `LostAnswer` if there was a connection.
     consuming func ask(_ headers: HeaderBlock, body: [UInt8]) throws -> Answer {
+        var answers: [Result<Answer, any Error>] = []
+        try ask([headers], body: body) { answers.append($0) }
+        return try answers[0].get()
+    }
+
+    /// Sends requests with the same body, each when the one before it is answered.
+    ///
+    /// - Parameters:
+    ///   - requests: The header fields of each, pseudo-header fields first.
+    ///   - body: Empty for requests without a body.
+    ///   - answered: Gets the response to each request in their order, or why there is none.
+    /// - Throws: A readable error if there is no connection.
+    consuming func ask(
+        _ requests: [HeaderBlock],
+        body: [UInt8],
+        answered: (Result<Answer, any Error>) -> Void
+    ) throws {
         let start = SystemClock.now
         let addresses = try resolve()
         let resolved = SystemClock.now
         let (connection, address) = try connect(addresses)
         let connected = SystemClock.now
-        let response = try exchange(headers, body, connection)
-        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
-        return Answer(
-            response: response,
-            address: address,
-            resolving: resolved - start,
-            connecting: connected - resolved,
-            answering: now.instant - connected,
-            clockTrouble: ClockSkew(
-                dateText: response.text(of: "date"),
-                sentAt: connected,
-                now: now
-            )?.trouble
-        )
+        for (index, headers) in requests.enumerated() {
+            let sentAt = index == 0 ? connected : SystemClock.now
+            if index > 0 { deadline = sentAt + timeout }
+            do {
+                let response = try exchange(headers, body, tag: UInt64(index), connection)
+                let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+                answered(
+                    .success(
+                        Answer(
+                            response: response,
+                            address: address,
+                            resolving: resolved - start,
+                            connecting: connected - resolved,
+                            answering: now.instant - sentAt,
+                            clockTrouble: ClockSkew(
+                                dateText: response.text(of: "date"),
+                                sentAt: sentAt,
+                                now: now
+                            )?.trouble
+                        )
+                    )
+                )
+            } catch {
+                answered(.failure(error))
+            }
+        }
+        connection.shutdown()
+        connection.flush()
     }
 
     /// Connects and waits until APNs answers a PING; sends no request.
@@ -184,24 +222,22 @@ struct DirectExchange: ~Copyable {
     private mutating func exchange(
         _ headers: HeaderBlock,
         _ body: [UInt8],
+        tag: UInt64,
         _ connection: ClientConnection
     ) throws -> HTTP2Response {
         do throws(SubmitError) {
-            try connection.submit(headers, body: body, tag: 0)
+            try connection.submit(headers, body: body, tag: tag)
         } catch {
             throw LostAnswer(error.text, farewell, isCertainlyUnprocessed: true)
         }
         let result: Result<HTTP2Response, StreamFailure>?
         do {
-            result = try first(of: connection, until: deadline, Self.result)
+            result = try first(of: connection, until: deadline) { Self.result($0, of: tag) }
         } catch {
             throw LostAnswer("\(error)", farewell, isCertainlyUnprocessed: false)
         }
         switch result {
-        case .success(let response)?:
-            connection.shutdown()
-            connection.flush()
-            return response
+        case .success(let response)?: return response
         case .failure(let failure)?:
             throw LostAnswer(
                 failure.text,
@@ -228,10 +264,13 @@ struct DirectExchange: ~Copyable {
         return all.first { $0.reason != nil } ?? all.first
     }
 
-    private static func result(_ event: ConnectionEvent) -> Result<HTTP2Response, StreamFailure>? {
+    private static func result(
+        _ event: ConnectionEvent,
+        of tag: UInt64
+    ) -> Result<HTTP2Response, StreamFailure>? {
         switch event {
-        case .responseArrived(_, let response): .success(response)
-        case .streamFailed(_, let failure): .failure(failure)
+        case .responseArrived(tag, let response): .success(response)
+        case .streamFailed(tag, let failure): .failure(failure)
         default: nil
         }
     }

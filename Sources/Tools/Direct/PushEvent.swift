@@ -10,6 +10,8 @@ package struct PushEvent {
     package enum Target {
         case device(token: String, pushType: String, collapseID: String?)
         case channel(id: String)
+        /// Device tokens.
+        case recipients([String], pushType: String, collapseID: String?)
     }
 
     package enum Payload {
@@ -42,7 +44,7 @@ package struct PushEvent {
     private let payload: Payload
 
     /// - Parameters:
-    ///   - target: A device or a broadcast channel.
+    ///   - target: A device, several of them, or a broadcast channel.
     ///   - bundleID: The app's bundle ID, without a topic suffix.
     ///   - environment: nil: the credential's own.
     ///   - priority: nil: the push type's default.
@@ -77,6 +79,12 @@ package struct PushEvent {
             writer.name(name)
             writer.string(value)
         }
+        if case .recipients(let tokens, _, _) = target {
+            writer.name("recipients")
+            writer.beginArray()
+            for token in tokens { writer.string(token) }
+            writer.endArray()
+        }
         for (name, value) in [("priority", priority.map(Int64.init)), ("expiration", expires)] {
             guard let value else { continue }
             writer.name(name)
@@ -93,13 +101,15 @@ package struct PushEvent {
         case .device(let token, let pushType, let collapseID):
             [("device_token", token), ("push_type", pushType), ("collapse_id", collapseID)]
         case .channel(let id): [("channel_id", id)]
+        case .recipients(_, let pushType, let collapseID):
+            [("push_type", pushType), ("collapse_id", collapseID)]
         }
     }
 
     /// Broadcasts must have an expiration; 0 is valid for channels of either storage policy.
     private var expires: Int64? {
         switch target {
-        case .device: expiration
+        case .device, .recipients: expiration
         case .channel: expiration ?? 0
         }
     }

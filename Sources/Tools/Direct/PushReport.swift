@@ -40,11 +40,16 @@ package struct PushReport {
         case "authorization": return "bearer (hidden)"
         case ":path":
             let device = "/3/device/"
-            let token = value.dropFirst(device.count)
-            guard value.hasPrefix(device), token.count > 12 else { return value }
-            return "\(device)\(token.prefix(4))…\(token.suffix(4)) (\(token.count) digits)"
+            guard value.hasPrefix(device) else { return value }
+            return device + shown(token: value.dropFirst(device.count))
         default: return value
         }
+    }
+
+    /// Enough of a device token to recognize it.
+    static func shown(token: some StringProtocol) -> String {
+        guard token.count > 12 else { return String(token) }
+        return "\(token.prefix(4))…\(token.suffix(4)) (\(token.count) digits)"
     }
 
     private var timeLines: [String] {
@@ -58,7 +63,7 @@ package struct PushReport {
         ]
     }
 
-    private static func milliseconds(_ duration: Duration) -> String {
+    static func milliseconds(_ duration: Duration) -> String {
         let tenths = Int((duration / .milliseconds(1) * 10).rounded())
         return "\(tenths / 10).\(tenths % 10) ms"
     }

@@ -10,6 +10,21 @@ import Vocabulary
 
 /// Runs `heliograph push`: sends one event as the service would, and shows the details.
 package struct PushRun {
+    /// The exchange as text, and whether APNs accepted every notification of the event.
+    package struct Report {
+        package let text: String
+        package let isAccepted: Bool
+    }
+
+    /// What the event's notifications have in common.
+    private struct Way {
+        let credential: String
+        let environment: APNsEnvironment
+        let endpoint: APNsEndpoint
+        /// Nil with a certificate.
+        let providerToken: [UInt8]?
+    }
+
     private let configuration: Configuration
     private let timeout: Duration
 
@@ -18,30 +33,75 @@ package struct PushRun {
         self.timeout = timeout
     }
 
-    /// Checks the event as the service does, sends it once, and waits for the answer.
+    /// Checks the event as the service does, sends it once to each of its devices, and waits for
+    /// the answers.
     ///
     /// It blocks its thread.
     ///
     /// - Parameters:
     ///   - event: One event as JSON, as it would be in the topic.
     ///   - kind: The kind of source to which the event would belong.
-    /// - Returns: The request and the response.
+    /// - Returns: The requests and the responses.
     /// - Throws: `ServiceError` if the event is invalid, no credential covers it, or there is no
     ///   answer.
-    package func send(
-        _ event: [UInt8],
-        as kind: Configuration.SourceKind
-    ) throws -> PushReport {
-        let event = try decode(event, as: kind)
-        guard !event.event.isExpired(at: SystemClock.wallClock) else {
+    package func send(_ event: [UInt8], as kind: Configuration.SourceKind) throws -> Report {
+        switch try decode(event, as: kind) {
+        case .one(let event, let payload): try send(event, payload)
+        case .many(let fanOut, let payload): try send(fanOut, payload)
+        }
+    }
+
+    private func send(_ event: Event, _ payload: [UInt8]) throws -> Report {
+        guard !event.isExpired(at: SystemClock.wallClock) else {
             throw ServiceError(text: "expiration: has passed (Expired); not sent")
         }
+        let way = try way(of: event)
+        let block = headers(event, way)
+        let report = PushReport(
+            credential: way.credential,
+            environment: way.environment,
+            kind: event.isBroadcast ? .broadcast : .device,
+            request: block,
+            warnings: event.warnings,
+            answer: try DirectExchange(way.endpoint, timeout: timeout).ask(block, body: payload)
+        )
+        return Report(text: report.text, isAccepted: report.isAccepted)
+    }
+
+    private func send(_ fanOut: FanOut, _ payload: [UInt8]) throws -> Report {
+        var report = RecipientsReport(of: fanOut)
+        let now = SystemClock.wallClock
+        let events = (0..<fanOut.recipients.count).compactMap {
+            index -> (index: Int, event: Event)? in
+            switch fanOut.recipient(at: index) {
+            case .valid(let event) where event.isExpired(at: now):
+                report.notSent(index, because: LocalReason.expired)
+            case .valid(let event): return (index, event)
+            case .duplicate: report.notSent(index, because: LocalReason.duplicateRecipient)
+            case .invalid(let invalid): report.notSent(index, because: invalid)
+            }
+            return nil
+        }
+        guard let first = events.first?.event else { return report.finished }
+        let way = try way(of: first)
+        report.head(way.credential, way.environment)
+        var sent = events.map(\.index)[...]
+        try DirectExchange(way.endpoint, timeout: timeout).ask(
+            events.map { headers($0.event, way) },
+            body: payload
+        ) { answer in
+            if let index = sent.popFirst() { report.answered(index, answer) }
+        }
+        return report.finished
+    }
+
+    private func way(of event: Event) throws -> Way {
         let materials = try configuration.apns.readMaterials()
         let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
         let route = try CredentialRouting(scopes).route(
-            for: event.event.destination,
-            pushType: event.event.pushType,
-            environment: event.event.environment
+            for: event.destination,
+            pushType: event.pushType,
+            environment: event.environment
         )
         guard let route else {
             throw ServiceError(
@@ -49,14 +109,14 @@ package struct PushRun {
             )
         }
         let isByCertificate = materials[route.credential].certificate != nil
-        let isSendable = event.event.pushType.isSendable(
+        let isSendable = event.pushType.isSendable(
             byCertificate: isByCertificate,
-            isBroadcast: event.event.isBroadcast
+            isBroadcast: event.isBroadcast
         )
         guard isSendable else {
             throw ServiceError(
                 text: "\(LocalReason.providerTokenRequired.rawValue): not sent; APNs accepts "
-                    + "\(event.event.pushType.rawValue) only with a provider token, and "
+                    + "\(event.pushType.rawValue) only with a provider token, and "
                     + "\(scopes[route.credential].name) is a certificate"
             )
         }
@@ -64,22 +124,26 @@ package struct PushRun {
             route.environment,
             materials[route.credential]
         )
-        let block = headers(event.event, endpoint, materials[route.credential])
-        let exchange = try DirectExchange(endpoint, timeout: timeout)
-        return PushReport(
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        return Way(
             credential: scopes[route.credential].name,
             environment: route.environment,
-            kind: event.event.isBroadcast ? .broadcast : .device,
-            request: block,
-            warnings: event.event.warnings,
-            answer: try exchange.ask(block, body: Array(event.payload))
+            endpoint: endpoint,
+            providerToken: materials[route.credential].signingKey.map {
+                ProviderTokenSource($0).token(now: now)
+            }
         )
+    }
+
+    private enum Decoded {
+        case one(Event, payload: [UInt8])
+        case many(FanOut, payload: [UInt8])
     }
 
     private func decode(
         _ bytes: [UInt8],
         as kind: Configuration.SourceKind
-    ) throws -> (event: Event, payload: ArraySlice<UInt8>) {
+    ) throws -> Decoded {
         let payloadSchemas: PayloadSchemas
         do throws(SchemaProblems) {
             payloadSchemas = try configuration.payloadSchemas()
@@ -107,11 +171,10 @@ package struct PushRun {
             }
         switch decoded {
         case .event(let event), .awaitingSchema(let event, _):
-            return (event, (record.eventBytes ?? bytes)[event.payload])
-        case .fanOut:
-            throw ServiceError(
-                text: "--event: the event has `recipients`; push sends to one device"
-            )
+            return .one(event, payload: Array((record.eventBytes ?? bytes)[event.payload]))
+        case .fanOut(let fanOut, _):
+            let payload = (record.eventBytes ?? bytes)[fanOut.common.payload]
+            return .many(fanOut, payload: Array(payload))
         case .invalid(let invalid), .unreadable(let invalid, _):
             let lines = invalid.violations.map { violation in
                 let place = violation.instanceLocation
@@ -122,19 +185,13 @@ package struct PushRun {
         }
     }
 
-    private func headers(
-        _ event: Event,
-        _ endpoint: APNsEndpoint,
-        _ material: CredentialMaterial
-    ) -> HeaderBlock {
-        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
-        let token = material.signingKey.map { ProviderTokenSource($0).token(now: now) }
+    private func headers(_ event: Event, _ way: Way) -> HeaderBlock {
         var block = HeaderBlock()
-        endpoint.headers.fill(
+        way.endpoint.headers.fill(
             &block,
             for: event,
             topic: APNsTopicRule.topic(of: event),
-            providerToken: token
+            providerToken: way.providerToken
         )
         return block
     }

@@ -2,7 +2,8 @@
 
 `whole` runs the service on Apache Kafka (KAFKA_HOME) and a sink on nghttp2; the service has a core
 of its own, everything else has the others. `peers` runs other programs for the same job in turns
-with it. Each round also has the floor of an event: what bare loops take for the same work.
+with it. `recipients` takes turns between events for one device and events with many recipients.
+Each round of `whole` and `peers` also has the floor of an event: what bare loops take for the same work.
 
 A report has every round of one run. It is written to .build/bench, and with `--publish` also to
 Benchmarks/reports, to docs/performance.md and to the README.
@@ -15,7 +16,8 @@ import os
 import pathlib
 import sys
 
-from . import against, machine, markdown, parts, peers, profile, publish, service, soak, stage
+from . import against, machine, markdown, parts, peers, profile, publish, recipients, service
+from . import soak, stage
 from . import whole as real
 from .figures import rounds, summaries, with_ratio
 from .floors import FLOOR_TOPICS, FOLDER, OUTCOME_BYTES, h2load_floor, kafka_floor
@@ -112,19 +114,35 @@ def on_real_parts(arguments):
     return found
 
 
+def with_recipients(arguments):
+    """The rounds of events with recipients, and of as many for one device."""
+    stage.require()
+    size = Size(arguments.warm_up, arguments.events, arguments.payload_bytes)
+    with stage.set_up() as on:
+        return {
+            "size": dataclasses.asdict(size)
+            | {"partitions": stage.PARTITIONS, "recipients": arguments.recipients},
+            "versions": machine.libraries(on.sink),
+            "recipient_rounds": recipients.measured(
+                on, size, arguments.recipients, arguments.rounds, told
+            ),
+        }
+
+
 def parsed():
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    kinds = ("all", "whole", "peers", "soak", "profile", "against")
+    kinds = ("all", "whole", "peers", "recipients", "soak", "profile", "against")
     parser.add_argument("what", choices=kinds)
     parser.add_argument("folder", nargs="?", help="of `against`: where the other build is")
     parser.add_argument("--rounds", type=int, help=f"{ROUNDS}")
     parser.add_argument("--events", type=int, help="measured in a round; 300,000, or by `what`")
     parser.add_argument("--warm-up", type=int, help=f"events before them; {WARM_UP:,}")
     parser.add_argument("--payload-bytes", type=int, default=200)
+    parser.add_argument("--recipients", type=int, default=500, help="of an event; 500")
     parser.add_argument("--only", nargs="*", default=[], metavar="PEER", help="of `peers`")
     parser.add_argument("--seconds", type=float, default=5, help="of one run at a steady rate")
     parser.add_argument("--latency", action="store_true", help="also at 25, 50 and 90 %% load")
@@ -153,6 +171,8 @@ def parsed():
 def measured(arguments):
     if arguments.what == "soak":
         return {"soak": soak.measured(arguments.events)}
+    if arguments.what == "recipients":
+        return with_recipients(arguments)
     found = on_real_parts(arguments)
     if arguments.what == "all":
         found["parts"] = parts.measured(arguments.rounds)

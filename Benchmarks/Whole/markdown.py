@@ -1,6 +1,7 @@
 """A report as text: all of it for its file, and its medians for the pages."""
 
 from .figures import summary
+from .recipients import MANY, ONE
 
 LABELS = {
     "consume_us": "floor: librdkafka reads a record, µs",
@@ -153,6 +154,30 @@ def whole(report):
     return table(["figure", "median (least-greatest)"], rows)
 
 
+def recipients(report):
+    """Medians of both kinds of events, and the ratio of each round."""
+    rounds = report["recipient_rounds"]
+    rows = []
+    for name in TURN_FIGURES:
+        values = [[turn["turns"][kind][name] for turn in rounds] for kind in (ONE, MANY)]
+        values.append([many / one for one, many in zip(*values)])
+        label = LABELS[name].replace("an event", "a push").replace("events", "pushes")
+        rows.append([label, *(range_of(summary(figures)) for figures in values)])
+    many = f"{report['size']['recipients']} recipients an event"
+    return table(["figure", ONE, many, "ratio"], rows)
+
+
+def every_recipient_round(report):
+    rows = []
+    for index, turn in enumerate(report["recipient_rounds"]):
+        row = [str(index + 1), ", ".join(turn["order"])]
+        for kind in (ONE, MANY):
+            row += [number(turn["turns"][kind][figure]) for figure in TURN_FIGURES]
+        rows.append(row)
+    head = [f"{kind}: {what}" for kind in (ONE, MANY) for what in ("µs", "pushes/s", "MiB")]
+    return table(["round", "order", *head], rows)
+
+
 def parts(found):
     words = ("min", "median", "max", "ratio")
     rows = [[name, *(number(told[word]) for word in words)] for name, told in found.items()]
@@ -198,6 +223,9 @@ def sections(report):
         body = whole(report) if len(report["peers"]) == 1 else peers(report)
         yield ["## Medians", "", *body]
         yield ["## Every round", "", *every_round(report)]
+    if "recipient_rounds" in report:
+        yield ["## Medians", "", *recipients(report)]
+        yield ["## Every round", "", *every_recipient_round(report)]
     if "counts" in report and "system_calls_per_event" not in report["counts"]:
         yield ["System calls were not counted: perf was not allowed to, or came too late."]
     if "latency" in report:

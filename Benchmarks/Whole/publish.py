@@ -39,7 +39,8 @@ def on_page(name, report):
     source = f"From [{name}.md](../Benchmarks/reports/{name}.md), which has every round:\n\n"
     if name == "soak":
         return markdown.soak_sentence(report["soak"]["told"]) + "\n"
-    body = markdown.peers(report) if name == "peers" else markdown.whole(report)
+    bodies = {"peers": markdown.peers, "recipients": markdown.recipients}
+    body = bodies.get(name, markdown.whole)(report)
     lines = [*markdown.taken(report), "", *body]
     if "latency" in report:
         lines += ["", "Latency, ms:", "", *markdown.latency(report["latency"])]

@@ -111,12 +111,13 @@ class Stage:
         for topic in dataclasses.astuple(topics):
             self.kafka.delete(topic)
 
-    def source(self, count, payload_bytes):
-        """A topic with so many events, written when it is first asked for."""
-        topic = f"events-{count}-{payload_bytes}"
+    def source(self, count, payload_bytes, recipients=None):
+        """A topic with events for so many pushes, written when it is first asked for."""
+        topic = f"events-{count}-{payload_bytes}-{recipients or 1}"
         if not self.kafka.partitions(topic):
             self.kafka.create(topic, PARTITIONS)
-            workload.fill(self.kafka, topic, count, payload_bytes)
+            events = count // (recipients or 1)
+            workload.fill(self.kafka, topic, events, payload_bytes, recipients)
         return topic
 
 

@@ -42,15 +42,20 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """How many events warm the client up, and how many are measured after them."""
+    """How many pushes warm the client up, and how many are measured after them.
+
+    With `recipients`, an event is so many pushes; the numbers are multiples of it.
+    """
 
     warm_up: int
     measured: int
     payload_bytes: int = 200
+    recipients: int | None = None
 
     @property
     def total(self):
-        return self.warm_up + self.measured + int(self.measured * TAIL)
+        wanted = self.warm_up + self.measured + int(self.measured * TAIL)
+        return wanted - wanted % (self.recipients or 1)
 
     def share(self, share):
         return dataclasses.replace(
@@ -118,7 +123,7 @@ class Watch:
 def take(stage, peer, size, environment=None, allocations=None, counts_calls=False):
     """Runs the client over a backlog; what an event cost it."""
     size = size.share(peer.SHARE)
-    source = stage.source(size.total, size.payload_bytes)
+    source = stage.source(size.total, size.payload_bytes, size.recipients)
     found = {}
     with stage.new_topics() as topics:
         topics = dataclasses.replace(topics, source=source)
@@ -144,7 +149,7 @@ def take(stage, peer, size, environment=None, allocations=None, counts_calls=Fal
             found |= network(child.pid, stage.sink.port, size.total)
             sent = stage.sink.requests() - before
             child.terminate(60)
-        verify(stage.kafka, topics.results, size.total, sent)
+        verify(stage.kafka, topics.results, size, sent)
     return {**cost(first, last), **found}
 
 
@@ -181,18 +186,21 @@ def network(pid, apns_port, events):
     return found
 
 
-def verify(kafka, topic, total, sent):
-    """Every event has been sent once and has one outcome, which is that APNs accepted it."""
+def verify(kafka, topic, size, sent):
+    """Every push has been sent once and has one outcome, which is that APNs accepted it."""
+    total = size.total
     seen = bytearray(total)
     with kafka.consumer() as consumer:
         consumer.assign([TopicPartition(topic, p, 0) for p in kafka.partitions(topic)])
         for message in _messages(consumer, total):
             outcome = json.loads(message.value())
             number = int(outcome["event_id"][-19:])
+            if size.recipients:
+                number = number * size.recipients + outcome["recipient"]
             assert outcome["outcome"] == "accepted", f"a wrong round: {outcome}"
-            assert not seen[number], f"a wrong round: two outcomes of event {number}"
+            assert not seen[number], f"a wrong round: two outcomes of push {number}"
             seen[number] = 1
-    assert sent == total, f"a wrong round: {total} events became {sent} requests"
+    assert sent == total, f"a wrong round: {total} pushes became {sent} requests"
 
 
 def _messages(consumer, count):

@@ -9,21 +9,30 @@ from harness.events import APP
 RECORD_BYTES = 250
 
 
-def event(number, payload_bytes):
-    """An event for a device of its own, with a payload of that many bytes."""
+def token(number):
+    return f"be7c{number:060x}"
+
+
+def event(number, payload_bytes, recipients=None):
+    """An event for a device of its own, or for so many, with a payload of that many bytes."""
     frame = {"aps": {"alert": {"title": "News", "body": ""}}}
     room = payload_bytes - len(json.dumps(frame, separators=(",", ":")))
     frame["aps"]["alert"]["body"] = "x" * max(room, 0)
+    if recipients:
+        first = number * recipients
+        to = {"recipients": [token(first + index) for index in range(recipients)]}
+    else:
+        to = {"device_token": token(number)}
     return {
         "id": f"{0:016}-{number:019}",  # As long as a UUID.
-        "device_token": f"be7c{number:060x}",
+        **to,
         "bundle_id": APP,
         "push_type": "alert",
         "payload": frame,
     }
 
 
-def fill(kafka, topic, count, payload_bytes):
+def fill(kafka, topic, count, payload_bytes, recipients=None):
     """Writes events as fast as it goes."""
     producer = Producer(
         {
@@ -33,7 +42,7 @@ def fill(kafka, topic, count, payload_bytes):
         }
     )
     for number in range(count):
-        value = json.dumps(event(number, payload_bytes), separators=(",", ":")).encode()
+        value = json.dumps(event(number, payload_bytes, recipients), separators=(",", ":")).encode()
         while True:
             try:
                 producer.produce(topic, value, key=b"%x" % number)

@@ -34,6 +34,7 @@ struct StatusReading: Hashable, Sendable {
 
     static let totalNames = [
         Name(family: "events_consumed_total", short: "consumed"),
+        Name(family: "recipients_total", short: "recipients"),
         Name(family: "apns_attempts_total", short: "attempts"),
         Name(family: "retries_total", short: "retries"),
         Name(family: "events_deferred_total", short: "deferred"),

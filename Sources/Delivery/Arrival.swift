@@ -380,6 +380,7 @@ public struct ArrivalReader: Sendable {
     ///   - index: The recipient's index among those of the record.
     ///   - arrival: The record.
     ///   - deadSince: Looks a token up in the process's list of dead tokens.
+    /// - Returns: the recipient's event, or why it is invalid, with its facts.
     public func read(
         recipient index: Int,
         of arrival: Arrival,

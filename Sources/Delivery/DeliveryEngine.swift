@@ -484,7 +484,9 @@ public struct DeliveryEngine: Sendable {
         } else {
             counts.terminal += 1
         }
-        delivery.forEachSettledRecord { assignment.settle($0.partition, $0.entry, recipient: $0.recipient) }
+        delivery.forEachSettledRecord {
+            assignment.settle($0.partition, $0.entry, recipient: $0.recipient)
+        }
         return PublishedRecord(
             arrival: delivery.arrival,
             conclusion: delivery.concluded,
@@ -1201,6 +1203,7 @@ public struct DeliveryEngine: Sendable {
         guard let seen else { preconditionFailure("a record of another assignment was kept") }
         _ = deliveries.take(id)
         counts.consumed += seen.open.count - 1
+        decision.opened.append(OpenedRecord(arrival: arrival, recipientCount: seen.open.count))
         intake.opened(arrival, seen.entry, seen.open)
     }
 
@@ -1778,7 +1781,11 @@ public struct DeliveryEngine: Sendable {
         intake.topicWaitEnded(id)
         if isUndone || !delivery.hasOutcome { hygiene.released(delivery.arrival) }
         if let fanOut = delivery.fanOut {
-            intake.left(fanOut, source: delivery.facts.source)
+            intake.left(
+                fanOut,
+                recipientCount: delivery.recipientCount,
+                source: delivery.facts.source
+            )
         } else {
             intake.left(delivery.arrival)
         }
@@ -1904,7 +1911,12 @@ public struct DeliveryEngine: Sendable {
         deliveries.lookAhead(ahead)
     }
 
+    /// Deliveries: records, and recipients of records.
     public var inFlightEvents: Int { intake.events }
+    /// Recipients of records in hand that are not deliveries, or share one with others.
+    public var waitingRecipients: Int { intake.waitingRecipients }
+    /// Settled recipients for which the last commits' metadata had no room.
+    public var droppedRecipients: Int { assignment.droppedRecipients }
     public var inFlightBytes: Int { intake.bytes }
     /// Retry records in flight that are not due yet.
     public var heldEvents: Int { intake.heldEvents }
@@ -2003,7 +2015,7 @@ public struct JudgedAttempt: Hashable, Sendable {
 
 /// Counters since the start; they only grow.
 public struct EngineCounts: Hashable, Sendable {
-    /// Records taken, tombstones included.
+    /// Records taken, tombstones included; a record with recipients counts as that many.
     public var consumed = 0
     /// Records not taken because they were settled before, by this shard or another.
     public var skippedSettled = 0

@@ -122,10 +122,10 @@ struct Intake: Sendable {
     }
 
     /// A delivery with recipients of the record has left.
-    mutating func left(_ id: FanOutID, source: Int) {
+    mutating func left(_ id: FanOutID, recipientCount: Int, source: Int) {
         gate.left(byteCount: 0)
         shares.left(source: source, byteCount: 0)
-        if let arrival = recipients.left(id) { closed(arrival) }
+        if let arrival = recipients.left(id, recipientCount: recipientCount) { closed(arrival) }
     }
 
     /// Nothing more of these records becomes a delivery; see `PendingRecipients.close`.
@@ -383,6 +383,7 @@ struct Intake: Sendable {
     var bytes: Int { gate.bytes + heldRecords.byteCount }
     var heldEvents: Int { heldRecords.count }
     var heldBytes: Int { heldRecords.byteCount }
+    var waitingRecipients: Int { recipients.count }
     var awaitingSchemaCount: Int { schemaWaits.count + schemaWaits.answered.count }
     var hasToDecode: Bool { !schemaWaits.answered.isEmpty }
 

@@ -15,6 +15,8 @@ public struct TurnDecision: Sendable {
     public var tokenWords: [TokenWord] = []
     /// For the Schema Registry; answered by `schemaFetched` or `schemaFetchFailed`.
     public var schemaFetches: [SchemaReference] = []
+    /// Records whose recipients are delivered from now on; reported to the observer.
+    public var opened: [OpenedRecord] = []
     /// Precedes `publications`: a transaction begins before its records are produced.
     ///
     /// A transaction committed or aborted in this turn contains none of the turn's records.
@@ -35,12 +37,20 @@ public struct TurnDecision: Sendable {
         connections.removeAll(keepingCapacity: true)
         tokenWords.removeAll(keepingCapacity: true)
         schemaFetches.removeAll(keepingCapacity: true)
+        opened.removeAll(keepingCapacity: true)
         transactions.removeAll(keepingCapacity: true)
         publications.removeAll(keepingCapacity: true)
         dropped.removeAll(keepingCapacity: true)
         group.removeAll(keepingCapacity: true)
         stop = nil
     }
+}
+
+/// A record whose recipients are delivered from now on.
+public struct OpenedRecord: Sendable {
+    public let arrival: Arrival
+    /// The number of recipients that have not settled before.
+    public let recipientCount: Int
 }
 
 /// Why the process cannot continue.

@@ -148,7 +148,7 @@ public struct EventDecoder: ~Copyable {
             }
         }
         let entries = recipients.read(list, offset: wrapped.offset, &check)
-        let fanOut = FanOut(common, entries, base64: wrapped.base64)
+        let fanOut = FanOut(common, entries, framing: framing, base64: wrapped.base64)
         return .fanOut(fanOut, awaiting: awaited)
     }
 

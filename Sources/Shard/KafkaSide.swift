@@ -206,7 +206,7 @@ package struct KafkaSide: ~Copyable {
     }
 
     /// The role of a partition; looks at the topic's name only the first time.
-    private mutating func role(of partition: PartitionID) -> PartitionRole {
+    mutating func role(of partition: PartitionID) -> PartitionRole {
         if !roles.knows(partition) { roles.learn(consumer.partitions) }
         return roles[partition]
     }

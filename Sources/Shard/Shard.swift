@@ -325,6 +325,10 @@ package struct Shard: ~Copyable {
             }
         }
         for schema in decision.schemaFetches { kafka.fetch(schema) }
+        for record in decision.opened {
+            observer.saw(record, as: kafka.role(of: record.arrival.record.partition))
+        }
+        decision.opened.removeAll(keepingCapacity: true)
         for step in decision.transactions {
             var offsets: TransactionOffsets?
             if case .commit(let commits) = step, !commits.isEmpty {

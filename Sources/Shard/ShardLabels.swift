@@ -23,7 +23,12 @@ extension ShardMetrics {
             deadLetters[ReasonLabel(reason)].add()
         case .retry:
             guard let deferral = conclusion?.deferral else { return deferred.add() }
-            countDeferral(tier: deferral.tier, because: deferral.reason)
+            guard !deferral.recipients.isEmpty else {
+                return countDeferral(tier: deferral.tier, because: deferral.reason)
+            }
+            for recipient in deferral.recipients {
+                countDeferral(tier: deferral.tier, because: recipient.reason)
+            }
         }
     }
 }

@@ -235,6 +235,16 @@ package struct ShardObserver {
         if record.isRetry { metrics.returned.add() }
     }
 
+    /// Each recipient counts as an event; the record already counts as one.
+    package func saw(_ opened: OpenedRecord, as role: PartitionRole) {
+        let more = opened.recipientCount - 1
+        if let framing = opened.arrival.fanOut?.framing, let row = role.metricRow {
+            metrics.countConsumed(framing, topic: row, count: more)
+        }
+        if opened.arrival.isRetry { metrics.returned.add(UInt64(more)) }
+        metrics.recipients.add(UInt64(opened.recipientCount))
+    }
+
     /// The broker accepts less metadata than the last commit had.
     private func commitMetadataRefused(limit: Int) {
         metrics.commitMetadataRefused.add()
@@ -652,6 +662,7 @@ package struct ShardObserver {
         metrics.skippedSettled.add(UInt64(counts.skippedSettled - counted.skippedSettled))
         counted = counts
         metrics.inFlightEvents.set(engine.inFlightEvents)
+        metrics.waitingRecipients.set(engine.waitingRecipients)
         metrics.waitingForDue.set(engine.heldEvents)
         metrics.inFlightBytes.set(engine.inFlightBytes)
         metrics.awaitingSchema.set(engine.awaitingSchemaCount)
@@ -661,7 +672,7 @@ package struct ShardObserver {
                 // Released records are counted by their next owner.
                 consumed: Int64(counts.consumed - counts.released),
                 terminal: Int64(counts.terminal + counts.tombstones),
-                inFlight: Int64(engine.inFlightEvents),
+                inFlight: Int64(engine.inFlightEvents + engine.waitingRecipients),
                 deferred: Int64(counts.deferred)
             )
         )
@@ -684,6 +695,7 @@ package struct ShardObserver {
         if lastLook + Self.lookInterval <= now.instant {
             lastLook = now.instant
             oldestArrival = engine.oldestArrival
+            metrics.droppedRecipients.set(engine.droppedRecipients)
             oldestRecords = engine.oldestRecords(ofSources: sourceCount)
             partitionStatuses = engine.assignedPartitions.map { partition in
                 ShardStatus.PartitionStatus(
@@ -727,7 +739,7 @@ package struct ShardObserver {
             consumed: engine.counts.consumed,
             terminal: engine.counts.terminal,
             deferred: engine.counts.deferred,
-            handedBack: engine.inFlightEvents + engine.counts.released
+            handedBack: engine.inFlightEvents + engine.waitingRecipients + engine.counts.released
         )
         for route in routes {
             guard engine.pool(of: route).isInUse else { continue }

@@ -5,10 +5,16 @@ extension Metrics {
         [
             .counters(
                 "events_consumed_total",
-                "Events read from Kafka, by framing and topic.",
+                "Events read from Kafka, by framing and topic; each recipient counts as one.",
                 of: shards,
                 grid: \.eventsConsumed
             ) { [.init("framing", $1.rawValue), .init("topic", lists.topics[$0])] },
+            .counter(
+                "recipients_total",
+                "Recipients of events with 'recipients'; included in events_consumed_total.",
+                of: shards,
+                \.recipients
+            ),
             .counter(
                 "tombstones_total",
                 "Records without a value: skipped.",
@@ -44,6 +50,13 @@ extension Metrics {
                 "Events in memory, until their outcome is acknowledged.",
                 of: shards,
                 \.inFlightEvents
+            ),
+            .gauge(
+                "waiting_recipients",
+                "Recipients of records in memory that wait to be events in flight, or for others to"
+                    + " be retried with.",
+                of: shards,
+                \.waitingRecipients
             ),
             .gauge(
                 "inflight_bytes",
@@ -84,8 +97,8 @@ extension Metrics {
             ),
             .gauge(
                 "events_unaccounted",
-                "Consumed minus terminal, in flight, deferred and released; anything but 0"
-                    + " is a bug.",
+                "Consumed minus terminal, in flight, waiting recipients, deferred and released;"
+                    + " anything but 0 is a bug.",
                 value: unaccounted.map { "\($0)" }
             ),
             .histograms(

@@ -54,6 +54,13 @@ extension Metrics {
                 of: shards,
                 \.commitMetadataRefused
             ),
+            .gauge(
+                "commit_metadata_dropped_recipients",
+                "Settled recipients of unsettled records for which the last commits' metadata had"
+                    + " no room; sent again after a crash.",
+                of: shards,
+                \.droppedRecipients
+            ),
             .counters(
                 "offsets_lost_total",
                 "Number of times that Kafka did not have the next offset, by cause.",

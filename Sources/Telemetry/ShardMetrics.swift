@@ -19,7 +19,9 @@ public final class ShardMetrics: Sendable {
     /// By the same positions; 1: a large share of events is given up.
     public let credentialsGivingUp: [Gauge]
     public let accounting = AccountingCell()
+    public let recipients = Counter()
     public let inFlightEvents = Gauge()
+    public let waitingRecipients = Gauge()
     public let inFlightBytes = Gauge()
     public let awaitingSchema = Gauge()
     public let deferred = Counter()
@@ -62,6 +64,7 @@ public final class ShardMetrics: Sendable {
     public let recordsDropped = CounterTable<RecordLabel>()
     public let commits = CounterTable<CallResult>()
     public let commitMetadataRefused = Counter()
+    public let droppedRecipients = Gauge()
     public let offsetsLost = CounterTable<LostOffsetLabel>()
     public let rebalances = Counter()
     public let assignedPartitions = Gauge()
@@ -87,8 +90,9 @@ public final class ShardMetrics: Sendable {
     /// - Parameters:
     ///   - framing: How the record wrapped it.
     ///   - topic: The topic's position in the lists.
-    public func countConsumed(_ framing: RecordFraming, topic: Int) {
-        eventsConsumed[row: topic, label: framing].add()
+    ///   - count: The number of events.
+    public func countConsumed(_ framing: RecordFraming, topic: Int, count: Int = 1) {
+        eventsConsumed[row: topic, label: framing].add(UInt64(count))
     }
 
     /// Counts an event's final outcome by kind and, if it has one, by reason.

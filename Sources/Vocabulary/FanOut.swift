@@ -54,13 +54,20 @@ public final class FanOut: Sendable {
 
     public let common: Common
     public let recipients: RecipientList
+    public let framing: RecordFraming
     /// The JSON string in the record's value that contains the event in Base64; nil: the event's
     /// bytes are in the value.
     private let base64: Range<Int>?
 
-    public init(_ common: Common, _ recipients: RecipientList, base64: Range<Int>? = nil) {
+    public init(
+        _ common: Common,
+        _ recipients: RecipientList,
+        framing: RecordFraming = .plain,
+        base64: Range<Int>? = nil
+    ) {
         self.common = common
         self.recipients = recipients
+        self.framing = framing
         self.base64 = base64
     }
 }
@@ -69,12 +76,13 @@ extension FanOut: Hashable {
     public static func == (left: FanOut, right: FanOut) -> Bool {
         left === right
             || left.common == right.common && left.recipients == right.recipients
-                && left.base64 == right.base64
+                && left.framing == right.framing && left.base64 == right.base64
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(common)
         hasher.combine(recipients)
+        hasher.combine(framing)
         hasher.combine(base64)
     }
 }

@@ -32,11 +32,35 @@ import Vocabulary
         (0..<count).map { String(0x1000 + $0, radix: 16) }
     }
 
+    /// A bench whose connection has answered, and so opens more than one stream; offset 0 is
+    /// settled.
+    private static func provenBench(
+        attempts: Int = 5,
+        _ change: (inout EngineSettings) -> Void = { _ in }
+    ) throws -> Bench {
+        var bench = try Bench(attempts: attempts, change)
+        try prove(&bench)
+        return bench
+    }
+
+    private static func prove(_ bench: inout Bench, offset: Int64 = 0) throws {
+        let id = try #require(Bench.sent(try bench.arrive(offset)))
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+        for record in bench.turn().publications { bench.engine.published(record.tag) }
+        // The first commit is the group's own position, the second one that of the record.
+        for _ in 0..<2 {
+            bench.engine.commitFinished(failed: [])
+            _ = bench.turn(after: .seconds(5))
+        }
+        bench.engine.commitFinished(failed: [])
+    }
+
+    /// The event arrives at offset 1.
     private static func arrive(_ tokens: [String?], _ bench: inout Bench) -> TurnDecision {
         let record = Record(
             partition: Bench.partition,
-            offset: Offset(0),
-            timestamp: bench.now.timestamp,
+            offset: Offset(1),
+            timestamp: nil,
             key: nil,
             value: Array("{}".utf8)
         )
@@ -60,33 +84,40 @@ import Vocabulary
     }
 
     @Test func `each recipient has an outcome, and the last one settles the record`() throws {
-        var bench = try Bench()
+        var bench = try Self.provenBench()
         var turn = Self.arrive(["1a", "1A", nil, "1c"], &bench)
         #expect(turn.sends.map(\.arrival.recipient) == [0, 3])
         var records = turn.publications
         for send in turn.sends {
-            bench.engine.responseArrived(APNsAnswer(status: 200), for: send.delivery, now: bench.now)
+            bench.engine.responseArrived(
+                APNsAnswer(status: 200),
+                for: send.delivery,
+                now: bench.now
+            )
         }
         turn = bench.turn()
         records += turn.publications
-        let outcomes = records.compactMap { $0.conclusion.outcome(of: $0.arrival) }
+        let outcomes = records.filter { $0.tag.publication == .outcome }
+            .compactMap { $0.conclusion.outcome(of: $0.arrival) }
         let found = Dictionary(grouping: outcomes) { $0.subject.recipient?.index }
-        #expect(found.mapValues { $0.map(\.kind) } == [
-            0: [.accepted], 1: [.duplicate], 2: [.invalid], 3: [.accepted],
-        ])
+        #expect(
+            found.mapValues { $0.map(\.kind) } == [
+                0: [.accepted], 1: [.duplicate], 2: [.invalid], 3: [.accepted],
+            ]
+        )
         #expect(found[1]?.first?.reason == .local(.duplicateRecipient))
         #expect(outcomes.allSatisfy { $0.subject.recipient?.count == 4 })
         for record in records.dropLast() { bench.engine.published(record.tag) }
-        #expect(Self.commits(bench.turn(after: .seconds(5))).allSatisfy { $0 == Offset(0) })
+        #expect(Self.commits(bench.turn(after: .seconds(5))).allSatisfy { $0 == Offset(1) })
         records.last.map { _ = bench.engine.published($0.tag) }
         bench.engine.commitFinished(failed: [])
-        #expect(Self.commits(bench.turn(after: .seconds(5))) == [Offset(1)])
+        #expect(Self.commits(bench.turn(after: .seconds(5))) == [Offset(2)])
         #expect(bench.engine.inFlightEvents == 0 && bench.engine.inFlightBytes == 0)
-        #expect(bench.engine.counts.consumed == 4 && bench.engine.counts.terminal == 4)
+        #expect(bench.engine.counts.consumed == 5 && bench.engine.counts.terminal == 5)
     }
 
     @Test func `recipients that fail are retried in one record, with a history of each`() throws {
-        var bench = try Bench(attempts: 1) { $0.later = RetryTiers([.seconds(60)]) }
+        var bench = try Self.provenBench(attempts: 1) { $0.later = RetryTiers([.seconds(60)]) }
         let turn = Self.arrive(Self.distinctTokens(4), &bench)
         for send in turn.sends {
             let isAccepted = send.arrival.recipient == 2
@@ -102,31 +133,41 @@ import Vocabulary
         #expect(deferral.recipients.map(\.index) == [0, 1, 3])
         let source = TopicPartition(topic: KafkaTopic("source"), partition: 0)
         let history = record.arrival.history(with: deferral, readFrom: source)
-        #expect(history.recipients.map(\.place) == [0, 1, 3].map { RecipientPlace(index: $0, count: 4) })
+        #expect(
+            history.recipients.map(\.place)
+                == [0, 1, 3].map { RecipientPlace(index: $0, count: 4) }
+        )
         #expect(history.recipients.map(\.attempts) == [1, 1, 1])
         bench.engine.published(record.tag)
-        #expect(Self.commits(bench.turn(after: .seconds(5))).last == Offset(1))
+        bench.engine.commitFinished(failed: [])
+        #expect(Self.commits(bench.turn(after: .seconds(5))).last == Offset(2))
         #expect(bench.engine.counts.deferred == 3 && bench.engine.inFlightEvents == 0)
         #expect(bench.engine.inFlightBytes == 0)
     }
 
     @Test func `many recipients leave places for other events`() throws {
-        var bench = try Bench()
+        var bench = try Self.provenBench()
         bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 1, now: bench.now)
         _ = Self.arrive(Self.distinctTokens(1000), &bench)
         let taken = bench.engine.inFlightEvents
         #expect(taken >= 100 && taken <= 400)
-        _ = try bench.arrive(1)
+        _ = try bench.arrive(2)
         #expect(bench.engine.inFlightEvents == taken + 1)
+        #expect(bench.engine.waitingRecipients == 1000 - taken)
         _ = Self.takeRecipients(&bench)
-        #expect(bench.engine.inFlightEvents == taken + 1)
+        // A stream was opened meanwhile, which made room for one.
+        #expect(bench.engine.inFlightEvents <= taken + 2)
     }
 
     @Test func `after a crash, only recipients that are not settled are sent again`() throws {
-        var bench = try Bench()
+        var bench = try Self.provenBench()
         let turn = Self.arrive(Self.distinctTokens(10), &bench)
         for send in turn.sends.prefix(6) {
-            bench.engine.responseArrived(APNsAnswer(status: 200), for: send.delivery, now: bench.now)
+            bench.engine.responseArrived(
+                APNsAnswer(status: 200),
+                for: send.delivery,
+                now: bench.now
+            )
         }
         for record in bench.turn().publications { bench.engine.published(record.tag) }
         let commit = try #require(
@@ -134,16 +175,24 @@ import Vocabulary
                 if case .commit(let commits) = step { commits.first } else { nil }
             }.first
         )
-        #expect(commit.offset == Offset(0))
+        #expect(commit.offset == Offset(1))
 
-        var next = try Bench(isAssigned: false)
+        var next = try Bench(isAssigned: false, seed: 2)
         next.engine.partitionsAssigned([Bench.partition], of: Bench.table)
         let stored = CommittedPosition(offset: commit.offset, metadata: commit.metadata)
         next.engine.storedOffsetsFetched([Bench.partition: stored], now: next.now)
         _ = next.turn()
-        next.engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: 100, now: next.now)
-        next.engine.endSeen(Bench.partition, Offset(1))
+        next.engine.connectionOpened(
+            ConnectionID(rawValue: 1),
+            maxConcurrentStreams: 100,
+            now: next.now
+        )
+        next.engine.endSeen(Bench.partition, Offset(2))
         let again = Self.arrive(Self.distinctTokens(10), &next)
-        #expect(again.sends.map(\.arrival.recipient) == [6, 7, 8, 9])
+        #expect(again.sends.map(\.arrival.recipient) == [6])
+        let first = try #require(Bench.sent(again))
+        next.engine.responseArrived(APNsAnswer(status: 200), for: first, now: next.now)
+        #expect(next.turn().sends.map(\.arrival.recipient) == [7, 8, 9])
+        #expect(next.engine.counts.consumed == 4)
     }
 }

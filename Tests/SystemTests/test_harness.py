@@ -129,7 +129,8 @@ def test_the_apns_id_equals_the_one_that_the_service_derives():
 BALANCED = {
     "events_consumed_total": 10,
     "events_terminal_total": 6,
-    "inflight_events": 3,
+    "inflight_events": 2,
+    "waiting_recipients": 1,
     "events_deferred_total": 1,
     "events_released_total": 0,
     "events_unaccounted": 0,

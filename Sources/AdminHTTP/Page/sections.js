@@ -20,6 +20,7 @@ const alarming = (count, className = "watch") =>
 const drawTiles = (status, metrics) => {
   const { history } = status;
   const minute = mean(total(Object.values(history.outcomes_per_second)), 12);
+  const recipients = mean(history.per_second.recipients, 12);
   const accepted = acceptedShare(history);
   const limit = metrics.sum("inflight_limit_events");
   const retries = status.history.per_second.retries;
@@ -28,7 +29,8 @@ const drawTiles = (status, metrics) => {
   const isOfSource = ({ topic }) => !/.[.]retry[.][^.]+$/.test(topic);
   const lag = metrics.sum("kafka_consumer_lag_records", {}, isOfSource);
   const tiles = [
-    ["Throughput", minute === undefined ? "–" : `${format.rate(minute)}/s`, "in the last minute"],
+    ["Throughput", minute === undefined ? "–" : `${format.rate(minute)}/s`,
+      recipients > 0 ? `${format.rate(recipients)}/s of recipients` : "in the last minute"],
     ["Accepted", format.share(accepted?.share),
       accepted ? `of ${format.count(accepted.total)}, 15 min` : "none in 15 min"],
     ["APNs, p99", format.seconds(last(history.apns_seconds.p99)),
@@ -189,6 +191,7 @@ const drawRetries = (status, metrics) => {
     ["Moved to a retry topic", format.count(metrics.sum("events_deferred_total"))],
     ["· came back from there", format.count(metrics.sum("events_returned_total"))],
     ["Waiting in memory until due", format.count(metrics.sum("waiting_for_due_events"))],
+    ["Recipients waiting for a place", format.count(metrics.sum("waiting_recipients"))],
     ["Waiting for a schema", alarming(metrics.sum("events_awaiting_schema"))],
     ["Waiting for limits.rates", format.count(metrics.sum("rate_limited_events"))],
     ["Oldest without outcome", format.seconds(metrics.max("oldest_unsettled_seconds"))],

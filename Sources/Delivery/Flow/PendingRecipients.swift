@@ -69,6 +69,8 @@ struct PendingRecipients: Sendable {
     private var queues = FIFO<RecipientQueue>()
     /// The records with recipients to be retried.
     private var retried: Set<Int32> = []
+    /// How many recipients are here besides one for each delivery.
+    private(set) var count = 0
 
     // MARK: Inputs
 
@@ -88,6 +90,7 @@ struct PendingRecipients: Sendable {
             records.append(record)
         }
         enqueue(slot, record.queue)
+        count += recipients.count
     }
 
     private mutating func enqueue(_ slot: Int32, _ queue: RecipientQueue) {
@@ -98,8 +101,10 @@ struct PendingRecipients: Sendable {
     /// A recipient became a delivery.
     ///
     /// - Returns: its record's entry; and how it ends, if its retry record was refused.
-    mutating func began(_ next: NextRecipient) -> (OffsetLedger.Entry, refused: DeferredRecipient?) {
+    mutating func began(_ next: NextRecipient) -> (OffsetLedger.Entry, refused: DeferredRecipient?)
+    {
         skipQueue()
+        count -= 1
         return change(next.fanOut) { record in
             let isWaiting = record.waiting.remove(next.index)
             precondition(isWaiting, "a recipient was delivered twice")
@@ -111,7 +116,8 @@ struct PendingRecipients: Sendable {
     /// A delivery with recipients of the record has left.
     ///
     /// - Returns: the record, if nothing is left of it.
-    mutating func left(_ id: FanOutID) -> Arrival? {
+    mutating func left(_ id: FanOutID, recipientCount: Int) -> Arrival? {
+        count -= recipientCount - 1
         change(id) { $0.deliveries -= 1 }
         return closed(id)
     }
@@ -136,13 +142,18 @@ struct PendingRecipients: Sendable {
             record.deferred[deferral.tier] = group
         }
         retried.insert(id.slot)
+        count += 1
     }
 
     /// A group became a delivery.
-    mutating func groupBegan(_ id: FanOutID) { change(id) { $0.deliveries += 1 } }
+    mutating func groupBegan(_ id: FanOutID) {
+        count -= 1
+        change(id) { $0.deliveries += 1 }
+    }
 
     /// Kafka permanently refused a group's retry record; the caller then calls `left`.
     mutating func refused(_ id: FanOutID, _ recipients: [DeferredRecipient]) {
+        count += recipients.count
         let queue = change(id) { record in
             for recipient in recipients {
                 record.waiting.insert(recipient.index)
@@ -163,11 +174,14 @@ struct PendingRecipients: Sendable {
         var released: [(arrival: Arrival, entry: OffsetLedger.Entry, recipients: [Int])] = []
         var closed: [Arrival] = []
         for slot in records.indices {
-            guard let record = records[slot], isWanted(record.arrival, record.entry) else { continue }
+            guard let record = records[slot], isWanted(record.arrival, record.entry) else {
+                continue
+            }
             let grouped = record.deferred.values.flatMap { $0.deferral.recipients.map(\.index) }
             let recipients = Array(record.waiting) + grouped.sorted()
             guard !recipients.isEmpty else { continue }
             released.append((record.arrival, record.entry, recipients))
+            count -= recipients.count
             let id = FanOutID(slot: Int32(slot))
             change(id) {
                 $0.waiting = RecipientSet(of: $0.waiting.recipientCount)

@@ -67,7 +67,9 @@ struct RecipientLedgers: Sendable {
 
     /// - Returns: the changed record.
     @discardableResult
-    mutating func change(_ line: Int32, _ change: (inout RecipientLedger) -> Void) -> RecipientLedger {
+    mutating func change(_ line: Int32, _ change: (inout RecipientLedger) -> Void)
+        -> RecipientLedger
+    {
         // Removed meanwhile, so that its sets change in place.
         guard var fanOut = remove(line) else {
             preconditionFailure("a record without recipients")

@@ -34,7 +34,8 @@ extension World {
         }
         let counts = engine.counts
         let accounted =
-            inHand + counts.terminal + counts.tombstones + counts.released
+            inHand + engine.waitingRecipients + counts.terminal + counts.tombstones
+            + counts.released
             + counts.deferred
         if counts.consumed != accounted {
             found(.accountingHolds, "consumed \(counts.consumed), accounted \(accounted)")

@@ -15,6 +15,7 @@ _LINE = re.compile(r"^(\w+)(?:\{[^}]*\})? (\S+)$", re.M)
 PLACES = (
     "events_terminal_total",
     "inflight_events",
+    "waiting_recipients",
     "events_deferred_total",
     "events_released_total",
 )
@@ -104,7 +105,7 @@ class Sampler:
             return
         self._unbalanced = [s for s in self._unbalanced if s == sums] + [sums]
         if len(self._unbalanced) == REST_SAMPLES:
-            told = f"consumed is not terminal + in flight + deferred + released: {sums}"
+            told = f"consumed is not terminal + in flight + waiting + deferred + released: {sums}"
             self.violations.append(told)
 
     def look_last(self):

@@ -43,7 +43,10 @@ def document(uptime=40_000, ready=True, reasons=(), state="running", points=POIN
             "point_count": POINTS,
             "at_seconds": at,
             "outcomes_per_second": {kind: list(zeros) for kind in OUTCOMES},
-            "per_second": {n: list(zeros) for n in ("consumed", "attempts", "retries", "deferred")},
+            "per_second": {
+                n: list(zeros)
+                for n in ("consumed", "recipients", "attempts", "retries", "deferred")
+            },
             "levels": {"in_flight": list(zeros), "lag": list(zeros), "streams": list(zeros)},
             "apns_seconds": {},
             "end_to_end_seconds": {},
@@ -67,9 +70,10 @@ def idle_metrics():
         **samples(
             inflight_events=0, inflight_bytes=0, inflight_limit_events=10_000,
             events_unaccounted=0, events_deferred_total=12, events_returned_total=12,
-            waiting_for_due_events=0, oldest_unsettled_seconds=0, apns_attempts_total=18_204,
-            partitions_assigned=6, rebalances_total=2, results_produced_total=18_210,
-            shards=2, shards_joined=2, apns_clock_skew_seconds=0, shard_silence_seconds=0.4,
+            waiting_for_due_events=0, waiting_recipients=0, oldest_unsettled_seconds=0,
+            apns_attempts_total=18_204, partitions_assigned=6, rebalances_total=2,
+            results_produced_total=18_210, shards=2, shards_joined=2, apns_clock_skew_seconds=0,
+            shard_silence_seconds=0.4,
             process_resident_memory_bytes=91_234_304, process_open_fds=48,
             process_cpu_seconds_total=182.4, suppressed_tokens=311,
         ),

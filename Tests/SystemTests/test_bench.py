@@ -79,13 +79,13 @@ def outcome(number, what="accepted"):
 @pytest.mark.parametrize(
     ("outcomes", "sent", "why"),
     [
-        ([outcome(0), outcome(0)], 2, "two outcomes of event 0"),
+        ([outcome(0), outcome(0)], 2, "two outcomes of push 0"),
         ([outcome(0), outcome(1, "rejected")], 2, "rejected"),
-        ([outcome(0), outcome(1)], 3, "2 events became 3 requests"),
+        ([outcome(0), outcome(1)], 3, "2 pushes became 3 requests"),
     ],
 )
 def test_a_round_with_a_wrong_outcome_fails(apache, outcomes, sent, why):
     topic = apache.kafka.create(f"bench-check-{uuid.uuid4().hex[:8]}", 1)
     apache.kafka.produce(topic, outcomes)
     with pytest.raises(AssertionError, match=why):
-        turn.verify(apache.kafka, topic, 2, sent)
+        turn.verify(apache.kafka, topic, turn.Size(0, 2), sent)

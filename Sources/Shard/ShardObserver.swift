@@ -239,7 +239,7 @@ package struct ShardObserver {
     package func saw(_ opened: OpenedRecord, as role: PartitionRole) {
         let more = opened.recipientCount - 1
         if let framing = opened.arrival.fanOut?.framing, let row = role.metricRow {
-            metrics.countConsumed(framing, topic: row, count: more)
+            metrics.countFurtherRecipients(more, framing, topic: row)
         }
         if opened.arrival.isRetry { metrics.returned.add(UInt64(more)) }
         metrics.recipients.add(UInt64(opened.recipientCount))

@@ -90,8 +90,12 @@ public final class ShardMetrics: Sendable {
     /// - Parameters:
     ///   - framing: How the record wrapped it.
     ///   - topic: The topic's position in the lists.
-    ///   - count: The number of events.
-    public func countConsumed(_ framing: RecordFraming, topic: Int, count: Int = 1) {
+    public func countConsumed(_ framing: RecordFraming, topic: Int) {
+        eventsConsumed[row: topic, label: framing].add()
+    }
+
+    /// Counts the recipients of such an event, besides the first: each is an event.
+    public func countFurtherRecipients(_ count: Int, _ framing: RecordFraming, topic: Int) {
         eventsConsumed[row: topic, label: framing].add(UInt64(count))
     }
 

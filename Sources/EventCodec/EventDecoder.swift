@@ -18,6 +18,8 @@ public struct EventDecoder: ~Copyable {
     private var check: SchemaCheck
     /// The names of apps, which recur.
     private var apps = RecurringTexts()
+    /// The last campaign, whose events share its bytes.
+    private var campaign: CampaignName?
 
     /// Makes a decoder; records over the size limit become `EventTooLarge`.
     public init(
@@ -459,6 +461,8 @@ extension EventDecoder {
             .map { Timestamp(milliseconds: $0) },
             occurredAt: node(.occurredAt, fields).flatMap { check.milliseconds(ofDateTime: $0) }
                 .map { Timestamp(milliseconds: $0) },
+            campaign: node(.campaign, fields).flatMap { checkedCampaign($0) },
+            notBefore: notBefore(fields),
             metadata: node(.metadata, fields)?.range
         )
     }
@@ -493,11 +497,13 @@ extension EventDecoder {
             .map { Timestamp(milliseconds: $0) },
             occurredAt: node(.occurredAt, fields).flatMap { check.milliseconds(ofDateTime: $0) }
                 .map { Timestamp(milliseconds: $0) } ?? wrapped.occurredAt,
+            campaign: node(.campaign, fields).flatMap { checkedCampaign($0) },
+            notBefore: notBefore(fields),
             metadata: node(.metadata, fields)?.range.shifted(by: wrapped.offset)
         )
     }
 
-    private borrowing func broadcast(_ fields: EventFields) -> Event? {
+    private mutating func broadcast(_ fields: EventFields) -> Event? {
         guard let id = node(.id, fields).flatMap({ id($0) }), let channel = channel(fields),
             let bundleID = node(.bundleID, fields).flatMap({ check.document.string($0) }),
             let payload = node(.payload, fields),
@@ -513,6 +519,7 @@ extension EventDecoder {
             priority: priority(fields),
             requestID: apnsID(fields),
             occurredAt: occurredAt(fields),
+            campaign: node(.campaign, fields).flatMap { checkedCampaign($0) },
             metadata: node(.metadata, fields)?.range
         )
     }
@@ -537,6 +544,7 @@ extension EventDecoder {
         event.environment = environment(fields)
         event.apnsID = apnsID(fields)
         event.occurredAt = occurredAt(fields)
+        event.campaign = node(.campaign, fields).flatMap { readableCampaign($0) }
         event.metadata = node(.metadata, fields).flatMap { isMetadata($0) ? $0.range : nil }
         guard event.apnsID == nil, let id = event.id else { return event }
         if let token = event.deviceToken {
@@ -635,6 +643,32 @@ extension EventDecoder {
         node(.occurredAt, fields).flatMap { Timestamp(rfc3339: check.document.content(of: $0)) }
     }
 
+    /// The campaign of an accepted event, whose characters are already checked.
+    private mutating func checkedCampaign(_ node: JSONNode) -> CampaignName? {
+        guard node.isString else { return nil }
+        let last = campaign
+        let name = check.document.withContent(of: node) { content in
+            if let last, last.isEqual(content) { return last }
+            return CampaignName(checked: content)
+        }
+        campaign = name
+        return name
+    }
+
+    /// The campaign of an invalid event; nil unless the name itself is valid.
+    private borrowing func readableCampaign(_ node: JSONNode) -> CampaignName? {
+        guard node.isString,
+            check.document.scalarCount(of: node) <= CampaignName.maxCharacterCount
+        else { return nil }
+        return check.document.string(node).flatMap { CampaignName($0) }
+    }
+
+    @inline(__always)
+    private borrowing func notBefore(_ fields: EventFields) -> Timestamp? {
+        node(.notBefore, fields).flatMap { check.document.integer($0) }
+            .map { Timestamp(milliseconds: $0 * 1000) }
+    }
+
     private borrowing func isMetadata(_ node: JSONNode) -> Bool {
         guard node.isObject, node.count <= 16 else { return false }
         var cursor = check.document.children(of: node)
@@ -684,6 +718,8 @@ private struct EventFields {
         case apnsID
         case tokenRegisteredAt
         case occurredAt
+        case campaign
+        case notBefore
         case metadata
     }
 
@@ -691,7 +727,7 @@ private struct EventFields {
     let isBroadcast: Bool
     /// The position of each field's value on the tape; 0 (the document itself) means that it is
     /// missing.
-    private var places: InlineArray<16, UInt32>
+    private var places: InlineArray<18, UInt32>
     /// The second value of a repeated name, which makes the event ambiguous and thus invalid; nil:
     /// none.
     private(set) var repeated: JSONNode?
@@ -749,7 +785,7 @@ private final class EventKind: Sendable {
     let fields: [EventFields.Field]
     let names: NameTable
     /// The schema's symbol for each field's name; empty if the kind does not have the field.
-    let symbols: InlineArray<16, SymbolSet>
+    let symbols: InlineArray<18, SymbolSet>
 
     /// The kind of events for devices.
     static func notification(_ schema: Schema) -> EventKind {
@@ -762,7 +798,7 @@ private final class EventKind: Sendable {
                 (.environment, "environment"), (.priority, "priority"),
                 (.expiration, "expiration"), (.collapseID, "collapse_id"), (.apnsID, "apns_id"),
                 (.tokenRegisteredAt, "token_registered_at"), (.occurredAt, "occurred_at"),
-                (.metadata, "metadata"),
+                (.campaign, "campaign"), (.notBefore, "not_before"), (.metadata, "metadata"),
             ]
         )
     }
@@ -776,7 +812,7 @@ private final class EventKind: Sendable {
                 (.payload, "payload"), (.expiration, "expiration"),
                 (.environment, "environment"), (.priority, "priority"),
                 (.apnsID, "apns_request_id"), (.occurredAt, "occurred_at"),
-                (.metadata, "metadata"),
+                (.campaign, "campaign"), (.metadata, "metadata"),
             ]
         )
     }
@@ -787,7 +823,7 @@ private final class EventKind: Sendable {
         isBroadcast = table.contains { $0.field == .channelID }
         fields = table.map(\.field)
         names = NameTable(table.map(\.name))
-        var symbols = InlineArray<16, SymbolSet>(repeating: [])
+        var symbols = InlineArray<18, SymbolSet>(repeating: [])
         for (field, name) in table {
             guard let symbol = schema.symbol(of: name) else {
                 preconditionFailure("the event's schema does not name \(name)")

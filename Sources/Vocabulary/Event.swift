@@ -24,6 +24,8 @@ public struct Event: Hashable, Sendable {
     public var payload: Range<Int>
     public var collapseID: CollapseID?
     public var apnsID: APNsID
+    /// Nil: the event belongs to none.
+    public var campaign: CampaignName?
     /// What `schemas.payload: warn` reported; the event is sent anyway.
     public var warnings: [Violation]
     /// Epoch seconds, or 0 for one attempt without storage; nil: the header is not sent.
@@ -37,6 +39,8 @@ public struct Event: Hashable, Sendable {
     public var tokenRegisteredAt: Timestamp?
     /// When the end-to-end latency starts; nil: the record's timestamp.
     public var occurredAt: Timestamp?
+    /// The earliest time to send it, in whole seconds; nil: at once.
+    public var notBefore: Timestamp?
     /// The `metadata` object's bytes.
     public var metadata: Range<Int>?
     /// The entry of `recipients` that the notification is for; nil: the event has no such list.
@@ -59,6 +63,8 @@ extension Event {
         apnsID: APNsID? = nil,
         tokenRegisteredAt: Timestamp? = nil,
         occurredAt: Timestamp? = nil,
+        campaign: CampaignName? = nil,
+        notBefore: Timestamp? = nil,
         metadata: Range<Int>? = nil,
         warnings: [Violation] = []
     ) {
@@ -69,6 +75,7 @@ extension Event {
             payload: payload,
             collapseID: collapseID,
             apnsID: apnsID ?? APNsID(eventID: id, deviceToken: deviceToken),
+            campaign: campaign,
             warnings: warnings,
             expiration: expiration,
             pushType: pushType,
@@ -76,6 +83,7 @@ extension Event {
             priority: priority,
             tokenRegisteredAt: tokenRegisteredAt,
             occurredAt: occurredAt,
+            notBefore: notBefore,
             metadata: metadata
         )
     }
@@ -95,6 +103,7 @@ extension Event {
         priority: Priority? = nil,
         requestID: APNsID? = nil,
         occurredAt: Timestamp? = nil,
+        campaign: CampaignName? = nil,
         metadata: Range<Int>? = nil
     ) {
         self.init(
@@ -103,6 +112,7 @@ extension Event {
             destination: .bundleID(bundleID),
             payload: payload,
             apnsID: requestID ?? APNsID(eventID: id, channel: channel),
+            campaign: campaign,
             warnings: [],
             expiration: expiration,
             pushType: .liveactivity,
@@ -154,6 +164,7 @@ public struct InvalidEvent: Hashable, Sendable {
     public var environment: APNsEnvironment?
     public var apnsID: APNsID?
     public var occurredAt: Timestamp?
+    public var campaign: CampaignName?
     /// The range of the `metadata` object in the record's `eventBytes`; nil if it is missing or
     /// invalid.
     public var metadata: Range<Int>?

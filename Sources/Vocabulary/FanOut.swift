@@ -18,6 +18,10 @@ public final class FanOut: Sendable {
         public var collapseID: CollapseID?
         public var tokenRegisteredAt: Timestamp?
         public var occurredAt: Timestamp?
+        /// As in `Event`.
+        public var campaign: CampaignName?
+        /// As in `Event`.
+        public var notBefore: Timestamp?
         /// The `metadata` object's bytes.
         public var metadata: Range<Int>?
         /// What `schemas.payload: warn` reported.
@@ -34,6 +38,8 @@ public final class FanOut: Sendable {
             collapseID: CollapseID? = nil,
             tokenRegisteredAt: Timestamp? = nil,
             occurredAt: Timestamp? = nil,
+            campaign: CampaignName? = nil,
+            notBefore: Timestamp? = nil,
             metadata: Range<Int>? = nil,
             warnings: [Violation] = []
         ) {
@@ -47,6 +53,8 @@ public final class FanOut: Sendable {
             self.collapseID = collapseID
             self.tokenRegisteredAt = tokenRegisteredAt
             self.occurredAt = occurredAt
+            self.campaign = campaign
+            self.notBefore = notBefore
             self.metadata = metadata
             self.warnings = warnings
         }
@@ -117,6 +125,7 @@ extension FanOut {
             payload: common.payload,
             collapseID: own.collapseID ?? common.collapseID,
             apnsID: own.apnsID ?? APNsID(eventID: common.id, deviceToken: token),
+            campaign: common.campaign,
             warnings: common.warnings,
             expiration: own.expiration ?? common.expiration,
             pushType: common.pushType,
@@ -124,6 +133,7 @@ extension FanOut {
             priority: common.priority,
             tokenRegisteredAt: common.tokenRegisteredAt,
             occurredAt: common.occurredAt,
+            notBefore: common.notBefore,
             metadata: common.metadata,
             recipient: RecipientPlace(index: index, count: recipients.count)
         )
@@ -151,6 +161,7 @@ extension FanOut {
         event.pushType = common.pushType
         event.environment = common.environment
         event.occurredAt = common.occurredAt
+        event.campaign = common.campaign
         event.metadata = common.metadata
         return event
     }

@@ -34,6 +34,7 @@ import Vocabulary
         let text = Self.text.with("apns_request_id", "\"123e4567-e89b-12d3-a456-426614174000\"")
             .with("priority", "5").with("environment", "\"sandbox\"")
             .with("metadata", #"{ "k":"v" }"#).with("expiration", "1790000001")
+            .with("campaign", "\"c\"")
         guard case .event(let event) = decode(text).0 else {
             Issue.record("not an event")
             return
@@ -45,6 +46,7 @@ import Vocabulary
         #expect(event.environment == .sandbox)
         #expect(event.priority == .powerAware)
         #expect(event.expiration == 1_790_000_001)
+        #expect(event.campaign == CampaignName("c"))
         #expect(event.apnsID.description == "123e4567-e89b-12d3-a456-426614174000")
         #expect(
             String(decoding: text.bytes[event.payload], as: UTF8.self)
@@ -60,6 +62,7 @@ import Vocabulary
             ("expiration", nil, .schemaViolation, ""),
             ("device_token", "\"00ff\"", .schemaViolation, "/device_token"),
             ("id", "1", .schemaViolation, "/id"),
+            ("not_before", "1790000000", .schemaViolation, "/not_before"),
             ("payload", "{\"aps\":{\"event\":\"start\"}}", .schemaViolation, "/payload/aps"),
         ] as [(String, String?, LocalReason, String)]
     )

@@ -108,6 +108,75 @@ extension EventDecoder {
         #expect(event.warnings.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            (#""spring""#, "0", "spring", 0),
+            (#""spr\u0069ng \"sale\"""#, "1790000000", #"spring "sale""#, 1_790_000_000_000),
+            (nil, "179e7", nil, 1_790_000_000_000), (#""\ud83d\ude00""#, nil, "😀", nil),
+        ] as [(String?, String?, String?, Int64?)]
+    )
+    func `an event may name a campaign and the earliest time to send it`(
+        campaign: String?,
+        notBefore: String?,
+        name: String?,
+        milliseconds: Int64?
+    ) {
+        var decoder = EventDecoder()
+        let text = EventText().with("campaign", campaign).with("not_before", notBefore)
+        for entries in [nil, #"["00ffAA"]"#] {
+            let text = entries.map { text.with("device_token", nil).with("recipients", $0) } ?? text
+            let found: (CampaignName?, Timestamp?)
+            switch decoder.decode(text.record) {
+            case .event(let event): found = (event.campaign, event.notBefore)
+            case .fanOut(let fanOut, awaiting: nil):
+                let event = fanOut.event(at: 0)
+                found = (event.campaign, event.notBefore)
+            case let other:
+                Issue.record("\(other)")
+                continue
+            }
+            #expect(found.0 == name.flatMap { CampaignName($0) })
+            #expect(found.1 == milliseconds.map { Timestamp(milliseconds: $0) })
+        }
+    }
+
+    /// The decoder keeps the last name, to share its bytes.
+    @Test func `the campaign comes from its own event, whatever campaigns came before`() {
+        var decoder = EventDecoder()
+        for written in ["a", "b", "b", nil, "b", #"\u0062"#, "bb", "", "b"] {
+            let text = EventText().with("campaign", written.map { "\"\($0)\"" })
+            switch decoder.decode(text.record) {
+            case .event(let event):
+                let name = written?.replacing(#"\u0062"#, with: "b")
+                #expect(event.campaign?.description == name)
+            case .invalid(let event):
+                #expect(written?.isEmpty == true)
+                #expect(event.campaign == nil)
+            case let other: Issue.record("\(other)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("\"c\"", "c"), ("\"\"", nil), ("7", nil), (#""a\u0085""#, nil),
+            ("\"\(String(repeating: "é", count: 128))\"", String(repeating: "é", count: 128)),
+            ("\"\(String(repeating: "e", count: 129))\"", nil),
+        ] as [(String, String?)]
+    )
+    func `an invalid event keeps a campaign that is valid on its own`(
+        value: String,
+        name: String?
+    ) {
+        var decoder = EventDecoder()
+        let text = EventText().with("priority", "7").with("campaign", value)
+        guard case .invalid(let event) = decoder.decode(text.record) else {
+            Issue.record("not invalid")
+            return
+        }
+        #expect(event.campaign?.description == name)
+    }
+
     @Test func `a null value is a tombstone`() {
         var decoder = EventDecoder()
         let decoded = decoder.decode(EventText.record(nil))

@@ -74,6 +74,7 @@ extension Recipient {
                     ("collapse_id", "\"all\""), ("expiration", "1790000000"),
                     ("environment", "\"sandbox\""), ("priority", "5"),
                     ("token_registered_at", "1760000000000"), ("metadata", #"{"a":"b"}"#),
+                    ("campaign", "\"c\""), ("not_before", "1760000000"),
                 ]
             )
         )
@@ -89,6 +90,8 @@ extension Recipient {
             #expect(single.environment == .sandbox)
             #expect(single.priority == .powerAware)
             #expect(single.tokenRegisteredAt == Timestamp(milliseconds: 1_760_000_000_000))
+            #expect(single.campaign == CampaignName("c"))
+            #expect(single.notBefore == Timestamp(milliseconds: 1_760_000_000_000))
             let token = try #require(single.deviceToken)
             let derived = APNsID(eventID: "e1", deviceToken: token)
             #expect(single.apnsID == (index == 1 ? APNsID(uuid) : derived))

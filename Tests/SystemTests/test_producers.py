@@ -69,6 +69,8 @@ EXPECTED = [
         "bundle_id": "com.example.MyApp",
         "push_type": "alert",
         "payload": {"aps": {"alert": {"title": "News", "body": "The bridge is open."}}},
+        "campaign": "bridge-opening",
+        "not_before": 1760000000,
     }),
     ("broadcasts", "dHN0LXNyY2gtY2hubA==", {
         "id": "match-4711-goal-3",
@@ -83,6 +85,7 @@ EXPECTED = [
         },
         "expiration": 0,
         "apns_request_id": IDENTIFIER,
+        "campaign": "match-4711",
         **COMMON,
     }),
 ]

@@ -120,6 +120,8 @@ func publish(ctx context.Context, send sender) error {
 			Payload: news{
 				APS: newsAPS{Alert: alert{Title: "News", Body: "The bridge is open."}},
 			},
+			Campaign:  "bridge-opening",
+			NotBefore: time.Date(2025, 10, 9, 8, 53, 20, 0, time.UTC).Unix(),
 		},
 	}
 	for _, event := range notifications {
@@ -139,6 +141,7 @@ func publish(ctx context.Context, send sender) error {
 		Priority:      events.Immediate,
 		APNsRequestID: "123e4567-e89b-12d3-a456-426614174000",
 		OccurredAt:    &occurredAt,
+		Campaign:      "match-4711",
 		Metadata:      map[string]string{"tenant": "a"},
 	}
 	return sendTo(ctx, "broadcasts", scored, send)

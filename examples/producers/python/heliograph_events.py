@@ -31,7 +31,7 @@ class PushType(enum.StrEnum):
 
 
 def epoch_seconds(time: datetime.datetime) -> int:
-    """For `expiration`, which takes no milliseconds."""
+    """For `expiration` and `not_before`, which take no milliseconds."""
     return int(time.timestamp())
 
 
@@ -72,6 +72,8 @@ class NotificationEvent:
     apns_id: str | None = None
     token_registered_at: int | None = None
     occurred_at: datetime.datetime | None = None
+    campaign: str | None = None
+    not_before: int | None = None
     metadata: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
@@ -99,6 +101,7 @@ class BroadcastEvent:
     priority: Priority | None = None
     apns_request_id: str | None = None
     occurred_at: datetime.datetime | None = None
+    campaign: str | None = None
     metadata: Mapping[str, str] | None = None
 
     @property

@@ -74,6 +74,8 @@ def samples() -> list[tuple[str, Event]]:
         bundle_id="com.example.MyApp",
         push_type=PushType.ALERT,
         payload={"aps": {"alert": {"title": "News", "body": "The bridge is open."}}},
+        campaign="bridge-opening",
+        not_before=epoch_seconds(datetime.datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC)),
     )
     goal = BroadcastEvent(
         id="match-4711-goal-3",
@@ -91,6 +93,7 @@ def samples() -> list[tuple[str, Event]]:
         priority=10,
         apns_request_id="123e4567-e89b-12d3-a456-426614174000",
         occurred_at=now,
+        campaign="match-4711",
         metadata={"tenant": "a"},
     )
     notifications = [("notifications", event) for event in (shipped, refresh, call, news)]

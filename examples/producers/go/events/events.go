@@ -81,9 +81,12 @@ type Notification[Payload any] struct {
 	CollapseID  string      `json:"collapse_id,omitempty"`
 	APNsID      string      `json:"apns_id,omitempty"`
 	// TokenRegisteredAt is in epoch milliseconds: time.Time.UnixMilli.
-	TokenRegisteredAt int64             `json:"token_registered_at,omitempty"`
-	OccurredAt        *time.Time        `json:"occurred_at,omitempty"`
-	Metadata          map[string]string `json:"metadata,omitempty"`
+	TokenRegisteredAt int64      `json:"token_registered_at,omitempty"`
+	OccurredAt        *time.Time `json:"occurred_at,omitempty"`
+	Campaign          string     `json:"campaign,omitempty"`
+	// NotBefore is in epoch seconds: time.Time.Unix.
+	NotBefore int64             `json:"not_before,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
 // Broadcast is for every subscriber of a channel.
@@ -97,6 +100,7 @@ type Broadcast[Payload any] struct {
 	Priority      Priority          `json:"priority,omitempty"`
 	APNsRequestID string            `json:"apns_request_id,omitempty"`
 	OccurredAt    *time.Time        `json:"occurred_at,omitempty"`
+	Campaign      string            `json:"campaign,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 }
 

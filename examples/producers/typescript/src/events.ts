@@ -18,13 +18,13 @@ export type Environment = "production" | "sandbox";
 /** 10: at once. 5: by the device's power state. 1: never wakes the device. */
 export type Priority = 10 | 5 | 1;
 
-/** Epoch seconds, which no number of milliseconds is by accident: see `expiresAt`. */
+/** Epoch seconds, which no number of milliseconds is by accident: see `epochSeconds`. */
 export type EpochSeconds = number & { readonly unit: "seconds" };
 
 export type EpochMilliseconds = number & { readonly unit: "milliseconds" };
 
-/** For an event that is worthless after this time. */
-export const expiresAt = (time: Date): EpochSeconds =>
+/** For an event that is worthless after this time, or must not be sent before it. */
+export const epochSeconds = (time: Date): EpochSeconds =>
   Math.floor(time.getTime() / 1000) as EpochSeconds;
 
 /** For an event that is worthless if the device is away: one attempt, no storage. */
@@ -40,6 +40,7 @@ interface Common<Payload extends object> {
   readonly environment?: Environment;
   readonly priority?: Priority;
   readonly occurred_at?: Date;
+  readonly campaign?: string;
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -73,6 +74,7 @@ export type NotificationEvent<Payload extends object = object> = Common<Payload>
     readonly expiration?: EpochSeconds;
     readonly collapse_id?: string;
     readonly token_registered_at?: EpochMilliseconds;
+    readonly not_before?: EpochSeconds;
   };
 
 /** One update for every subscriber of a channel. */

@@ -8,7 +8,7 @@ import {
   Event,
   NotificationEvent,
   epochMilliseconds,
-  expiresAt,
+  epochSeconds,
   keyOf,
   sendOnce,
 } from "./events";
@@ -46,7 +46,7 @@ const shipped: NotificationEvent = {
   },
   environment: "production",
   priority: 10,
-  expiration: expiresAt(new Date(occurredAt.getTime() + 24 * 60 * 60 * 1000)),
+  expiration: epochSeconds(new Date(occurredAt.getTime() + 24 * 60 * 60 * 1000)),
   collapse_id: "order-4711",
   apns_id: "123e4567-e89b-12d3-a456-426614174000",
   token_registered_at: epochMilliseconds(new Date("2025-10-09T08:53:20Z")),
@@ -84,6 +84,8 @@ const news: NotificationEvent = {
   bundle_id: "com.example.MyApp",
   push_type: "alert",
   payload: { aps: { alert: { title: "News", body: "The bridge is open." } } },
+  campaign: "bridge-opening",
+  not_before: epochSeconds(new Date("2025-10-09T08:53:20Z")),
 };
 
 const goal: BroadcastEvent = {
@@ -98,6 +100,7 @@ const goal: BroadcastEvent = {
   priority: 10,
   apns_request_id: "123e4567-e89b-12d3-a456-426614174000",
   occurred_at: occurredAt,
+  campaign: "match-4711",
   metadata: { tenant: "a" },
 };
 

@@ -42,6 +42,16 @@ struct RegistrationTime: Encodable, Sendable {
     }
 }
 
+/// The earliest time to send an event.
+struct EarliestTime: Encodable, Sendable {
+    var date: Date
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Int(date.timeIntervalSince1970))
+    }
+}
+
 /// What a record of one of Heliograph's sources holds.
 protocol Event: Encodable, Sendable {
     /// The record's key, a token in lower case: the events of a device, or of a channel, keep their order.
@@ -90,6 +100,8 @@ struct NotificationEvent<Payload: Encodable & Sendable>: Event {
     var apnsID: UUID?
     var tokenRegisteredAt: RegistrationTime?
     var occurredAt: Date?
+    var campaign: String?
+    var notBefore: EarliestTime?
     var metadata: [String: String]?
 
     var key: String {
@@ -101,7 +113,7 @@ struct NotificationEvent<Payload: Encodable & Sendable>: Event {
 
     // A strategy for keys would change those of the payload as well.
     private enum CodingKeys: String, CodingKey {
-        case id, recipients, topic, payload, environment, priority, expiration, metadata
+        case id, recipients, topic, payload, environment, priority, expiration, campaign, metadata
         case deviceToken = "device_token"
         case bundleID = "bundle_id"
         case pushType = "push_type"
@@ -109,6 +121,7 @@ struct NotificationEvent<Payload: Encodable & Sendable>: Event {
         case apnsID = "apns_id"
         case tokenRegisteredAt = "token_registered_at"
         case occurredAt = "occurred_at"
+        case notBefore = "not_before"
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -131,6 +144,8 @@ struct NotificationEvent<Payload: Encodable & Sendable>: Event {
         try container.encodeIfPresent(apnsID, forKey: .apnsID)
         try container.encodeIfPresent(tokenRegisteredAt, forKey: .tokenRegisteredAt)
         try container.encodeIfPresent(occurredAt, forKey: .occurredAt)
+        try container.encodeIfPresent(campaign, forKey: .campaign)
+        try container.encodeIfPresent(notBefore, forKey: .notBefore)
         try container.encodeIfPresent(metadata, forKey: .metadata)
     }
 }
@@ -146,12 +161,13 @@ struct BroadcastEvent<Payload: Encodable & Sendable>: Event {
     var priority: Priority?
     var apnsRequestID: UUID?
     var occurredAt: Date?
+    var campaign: String?
     var metadata: [String: String]?
 
     var key: String { channelID }
 
     private enum CodingKeys: String, CodingKey {
-        case id, payload, expiration, environment, priority, metadata
+        case id, payload, expiration, environment, priority, campaign, metadata
         case channelID = "channel_id"
         case bundleID = "bundle_id"
         case apnsRequestID = "apns_request_id"

@@ -139,7 +139,9 @@ try await sender.send(
         ]),
         target: .bundleID("com.example.MyApp"),
         pushType: .alert,
-        payload: News(aps: .init(alert: .init(title: "News", body: "The bridge is open.")))
+        payload: News(aps: .init(alert: .init(title: "News", body: "The bridge is open."))),
+        campaign: "bridge-opening",
+        notBefore: EarliestTime(date: Date("2025-10-09T08:53:20Z", strategy: .iso8601))
     ),
     to: "notifications"
 )
@@ -156,6 +158,7 @@ try await sender.send(
         priority: .immediate,
         apnsRequestID: identifier,
         occurredAt: occurredAt,
+        campaign: "match-4711",
         metadata: ["tenant": "a"]
     ),
     to: "broadcasts"

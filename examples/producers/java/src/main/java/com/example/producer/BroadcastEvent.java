@@ -25,6 +25,7 @@ public record BroadcastEvent(
         Priority priority,
         String apnsRequestId,
         @JsonSerialize(using = ToStringSerializer.class) Instant occurredAt,
+        String campaign,
         Map<String, String> metadata)
         implements Event {
 

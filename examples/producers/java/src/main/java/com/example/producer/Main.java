@@ -85,6 +85,8 @@ public final class Main {
                         identifier,
                         Instant.parse("2025-10-09T08:53:20Z").toEpochMilli(),
                         occurredAt,
+                        null,
+                        null,
                         metadata);
         Event refresh =
                 NotificationEvent.forApp(
@@ -103,13 +105,16 @@ public final class Main {
                         .withExpiration(Event.SEND_ONCE);
         Event news =
                 NotificationEvent.forRecipients(
-                        APP,
-                        PushType.ALERT,
-                        "news-88",
-                        List.of(
-                                new Recipient(DEVICE),
-                                new Recipient(OTHER_DEVICE, null, "news", null)),
-                        new News(new NewsAps(new Alert("News", "The bridge is open."))));
+                                APP,
+                                PushType.ALERT,
+                                "news-88",
+                                List.of(
+                                        new Recipient(DEVICE),
+                                        new Recipient(OTHER_DEVICE, null, "news", null)),
+                                new News(new NewsAps(new Alert("News", "The bridge is open."))))
+                        .withCampaign(
+                                "bridge-opening",
+                                Instant.parse("2025-10-09T08:53:20Z").getEpochSecond());
         Event goal =
                 new BroadcastEvent(
                         "match-4711-goal-3",
@@ -121,6 +126,7 @@ public final class Main {
                         Priority.IMMEDIATE,
                         identifier,
                         occurredAt,
+                        "match-4711",
                         metadata);
         return List.of(
                 new Addressed("notifications", shipped),

@@ -24,6 +24,7 @@ import java.util.Objects;
  * @param payload any value that Jackson writes as an object
  * @param expiration epoch seconds: {@link Instant#getEpochSecond()}
  * @param tokenRegisteredAt epoch milliseconds: {@link Instant#toEpochMilli()}
+ * @param notBefore epoch seconds
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 @JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)
@@ -42,6 +43,8 @@ public record NotificationEvent(
         String apnsId,
         Long tokenRegisteredAt,
         @JsonSerialize(using = ToStringSerializer.class) Instant occurredAt,
+        String campaign,
+        Long notBefore,
         Map<String, String> metadata)
         implements Event {
 
@@ -62,7 +65,7 @@ public record NotificationEvent(
             String bundleId, PushType pushType, String id, String deviceToken, Object payload) {
         return new NotificationEvent(
                 id, deviceToken, null, bundleId, null, pushType, payload,
-                null, null, null, null, null, null, null, null);
+                null, null, null, null, null, null, null, null, null, null);
     }
 
     /** The same for several devices. */
@@ -74,7 +77,7 @@ public record NotificationEvent(
             Object payload) {
         return new NotificationEvent(
                 id, null, recipients, bundleId, null, pushType, payload,
-                null, null, null, null, null, null, null, null);
+                null, null, null, null, null, null, null, null, null, null);
     }
 
     /** An event whose APNs topic is given whole. */
@@ -82,13 +85,21 @@ public record NotificationEvent(
             String topic, PushType pushType, String id, String deviceToken, Object payload) {
         return new NotificationEvent(
                 id, deviceToken, null, null, topic, pushType, payload,
-                null, null, null, null, null, null, null, null);
+                null, null, null, null, null, null, null, null, null, null);
     }
 
     public NotificationEvent withExpiration(long epochSeconds) {
         return new NotificationEvent(
                 id, deviceToken, recipients, bundleId, topic, pushType, payload, environment,
-                priority, epochSeconds, collapseId, apnsId, tokenRegisteredAt, occurredAt, metadata);
+                priority, epochSeconds, collapseId, apnsId, tokenRegisteredAt, occurredAt, campaign,
+                notBefore, metadata);
+    }
+
+    public NotificationEvent withCampaign(String name, long notBeforeEpochSeconds) {
+        return new NotificationEvent(
+                id, deviceToken, recipients, bundleId, topic, pushType, payload, environment,
+                priority, expiration, collapseId, apnsId, tokenRegisteredAt, occurredAt, name,
+                notBeforeEpochSeconds, metadata);
     }
 
     @Override

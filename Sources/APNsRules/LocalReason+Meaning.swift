@@ -6,15 +6,16 @@ extension LocalReason {
     public var outcomes: [OutcomeKind] {
         switch self {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge,
-            .unknownSchema, .unusableSchema:
+            .unknownSchema, .unusableSchema, .notBeforeTooFar:
             [.invalid]
         case .expired, .eventTooOld, .superseded: [.expired]
         case .noCredential, .providerTokenRequired, .certificateRefused, .requestTimeout,
             .streamBroken, .schemaUnavailable, .endpointUnavailable, .routeCongested,
-            .deviceCongested, .unexplainedStatus:
+            .deviceCongested, .unexplainedStatus, .campaignPaused, .notDueYet:
             [.undeliverable]
         case .tokenUnregistered: [.suppressed]
         case .duplicateEvent, .duplicateRecipient: [.duplicate]
+        case .campaignCancelled: [.cancelled]
         }
     }
 
@@ -65,6 +66,15 @@ extension LocalReason {
                 + " sent, or was accepted."
         case .duplicateRecipient:
             "Not sent: an earlier entry of the event's `recipients` has the same device token."
+        case .campaignCancelled: "Not sent: the event's campaign was cancelled."
+        case .campaignPaused:
+            "The event waited in a retry topic because its campaign was paused. As an outcome: not"
+                + " sent, because no retry topic accepted the event."
+        case .notDueYet:
+            "The event waited in a retry topic for its `not_before`. As an outcome: not sent,"
+                + " because no retry topic accepted the event."
+        case .notBeforeTooFar:
+            "Not sent: `not_before` is further ahead than `limits.not_before` allows."
         case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
         case .streamBroken:
             "The stream or its connection broke before the last attempt's answer, or the answer was"
@@ -105,6 +115,13 @@ extension LocalReason {
             "Nothing. If it was meant as a separate notification, give it its own `id`."
         case .duplicateRecipient:
             "Nothing, or list each token once."
+        case .campaignCancelled:
+            "Nothing. To send it anyway, let the campaign run (`heliograph campaigns resume`) and"
+                + " write the event again."
+        case .campaignPaused, .notDueYet:
+            "Check the retry topics (`retry.later`), then send the dead letters again."
+        case .notBeforeTooFar:
+            "Write the event later, correct `not_before`, or raise `limits.not_before`."
         case .requestTimeout, .streamBroken:
             "Check the network; the notification may have arrived anyway."
         case .unexplainedStatus: "Look for a proxy, a firewall or a portal in between."

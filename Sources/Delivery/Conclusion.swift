@@ -64,7 +64,7 @@ extension Arrival {
     /// rejected because of the credential.
     public func isGivenUp(_ ending: Ending) -> Bool {
         switch ending.kind {
-        case .accepted, .unregistered, .invalid, .suppressed, .duplicate: return false
+        case .accepted, .unregistered, .invalid, .suppressed, .duplicate, .cancelled: return false
         case .undeliverable: return true
         case .expired:
             return ending.reason != .local(.superseded) && !facts.isExpired(at: firstReceivedAt)
@@ -204,6 +204,7 @@ extension OutcomeSubject {
         pushType = invalid.pushType
         environment = invalid.environment
         metadata = invalid.metadata
+        campaign = invalid.campaign
         occurredAt = invalid.occurredAt
         recipient = invalid.recipient
     }

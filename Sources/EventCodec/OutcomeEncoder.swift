@@ -115,6 +115,9 @@ public struct OutcomeEncoder: Sendable {
             writer.member("recipient", Int64(recipient.index))
             writer.member("recipients", Int64(recipient.count))
         }
+        if let campaign = outcome.subject.campaign {
+            writer.member("campaign", utf8: campaign.utf8.span)
+        }
     }
 
     private static func writeDetails(_ outcome: Outcome, _ writer: inout JSONWriter) {

@@ -890,7 +890,7 @@ extension OutcomeKind {
     fileprivate var isFault: Bool {
         switch self {
         case .rejected, .invalid, .undeliverable: true
-        case .accepted, .unregistered, .expired, .suppressed, .duplicate: false
+        case .accepted, .unregistered, .expired, .suppressed, .duplicate, .cancelled: false
         }
     }
 }

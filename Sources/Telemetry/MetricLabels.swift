@@ -237,6 +237,7 @@ extension OutcomeKind: MetricLabel {
         case .suppressed: 5
         case .duplicate: 6
         case .undeliverable: 7
+        case .cancelled: 8
         }
     }
 }

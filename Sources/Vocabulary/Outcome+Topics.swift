@@ -16,7 +16,8 @@ extension OutcomeKind {
     public var isDeadLetter: Bool {
         switch self {
         case .invalid, .undeliverable: true
-        case .accepted, .unregistered, .rejected, .expired, .suppressed, .duplicate: false
+        case .accepted, .unregistered, .rejected, .expired, .suppressed, .duplicate, .cancelled:
+            false
         }
     }
 }

@@ -16,6 +16,8 @@ public enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
     case duplicate
     /// No attempts or time left, or no usable credential.
     case undeliverable
+    /// Its campaign was cancelled before it was sent.
+    case cancelled
 }
 
 /// What a token-cleanup consumer should do with the device token.
@@ -40,6 +42,8 @@ public struct OutcomeSubject: Hashable, Sendable {
     public var environment: APNsEnvironment?
     /// The range of the `metadata` object in the record's `eventBytes`.
     public var metadata: Range<Int>?
+    /// Nil: the event belongs to none, or its campaign could not be read.
+    public var campaign: CampaignName?
     /// When the end-to-end latency starts.
     public var occurredAt: Timestamp?
     /// The entry of the event's `recipients`; nil: the event has no such list, or its outcome is
@@ -69,6 +73,7 @@ extension OutcomeSubject {
             pushType: event.pushType,
             environment: environment,
             metadata: event.metadata,
+            campaign: event.campaign,
             occurredAt: event.occurredAt,
             recipient: event.recipient
         )

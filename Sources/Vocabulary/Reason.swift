@@ -140,6 +140,14 @@ public enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case duplicateEvent = "DuplicateEvent"
     /// An earlier entry of the event's `recipients` has the same token; not sent again.
     case duplicateRecipient = "DuplicateRecipient"
+    /// The event's campaign was cancelled before it was sent.
+    case campaignCancelled = "CampaignCancelled"
+    /// The event's campaign was paused for longer than events can wait in memory.
+    case campaignPaused = "CampaignPaused"
+    /// The event's `not_before` has not come yet.
+    case notDueYet = "NotDueYet"
+    /// The event's `not_before` is further ahead than `limits.not_before`.
+    case notBeforeTooFar = "NotBeforeTooFar"
     /// APNs did not answer the last attempt within `apns.request_timeout`.
     case requestTimeout = "RequestTimeout"
     /// The stream or its connection broke before the answer to the last attempt.

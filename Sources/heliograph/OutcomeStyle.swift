@@ -51,7 +51,7 @@ struct OutcomeStyle {
     private static func color(of kind: OutcomeKind) -> String {
         switch kind {
         case .accepted: "32"
-        case .unregistered, .expired, .suppressed, .duplicate: "33"
+        case .unregistered, .expired, .suppressed, .duplicate, .cancelled: "33"
         case .rejected, .invalid, .undeliverable: "1;31"
         }
     }

@@ -127,7 +127,7 @@ enum TailCommand {
 /// The options that select the outcomes to show.
 private enum OutcomeSelection {
     static let parameters: [any DeclaredParameter] = [
-        outcome, reason, bundleID, topic, credential, eventID,
+        outcome, reason, bundleID, topic, credential, eventID, campaign,
     ]
     static let deviceParameters: [any DeclaredParameter] = [token, fingerprint, tokenAction]
 
@@ -163,6 +163,11 @@ private enum OutcomeSelection {
         .text("id"),
         help: "Only the event with this ID."
     )
+    private static let campaign = Option.repeatable(
+        "campaign",
+        .text("name"),
+        help: "Only events of this campaign."
+    )
     private static let token = Option.repeatable(
         "token",
         .deviceToken,
@@ -187,6 +192,7 @@ private enum OutcomeSelection {
         filter.apnsTopics = Set(arguments[topic])
         filter.credentials = Set(arguments[credential])
         filter.eventIDs = Set(arguments[eventID])
+        filter.campaigns = Set(arguments[campaign])
         filter.tokenActions = Set(arguments[tokenAction])
         filter.tokens = Set(arguments[token])
         filter.fingerprints = Set(arguments[fingerprint])

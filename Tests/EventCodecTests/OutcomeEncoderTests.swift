@@ -19,7 +19,7 @@ import Vocabulary
             case .unregistered: 410
             case .rejected: 400
             case .undeliverable, .expired: full ? 503 : nil
-            case .invalid, .suppressed, .duplicate: nil
+            case .invalid, .suppressed, .duplicate, .cancelled: nil
             }
         let isDecidedByAPNs = [.accepted, .unregistered, .rejected].contains(kind)
         let usual = isDecidedByAPNs ? .apns(.badDeviceToken) : OutcomeRules.reasons(of: kind).first
@@ -28,7 +28,7 @@ import Vocabulary
             reason: kind == .accepted ? nil : reason ?? usual,
             decidedBy: isDecidedByAPNs ? .apns : .heliograph,
             tokenAction: kind == .unregistered ? .remove : .keep,
-            subject: full ? fullSubject : OutcomeSubject(ofEvent: nil),
+            subject: subject(of: kind, full: full),
             credential: full ? "c" : nil,
             httpStatus: status,
             apnsUniqueID: full ? "u" : nil,
@@ -38,6 +38,13 @@ import Vocabulary
             receivedAt: Timestamp(milliseconds: 1_000),
             completedAt: Timestamp(milliseconds: 2_500)
         )
+    }
+
+    private func subject(of kind: OutcomeKind, full: Bool) -> OutcomeSubject {
+        var subject = full ? fullSubject : OutcomeSubject(ofEvent: nil)
+        // Only an event with a campaign can be cancelled.
+        if full || kind == .cancelled { subject.campaign = CampaignName("spring \"sale\"") }
+        return subject
     }
 
     private var fullSubject: OutcomeSubject {
@@ -122,6 +129,7 @@ import Vocabulary
         #expect(value["metadata"]?["k"] == .string("v"))
         #expect(value["source"]?["offset"] == .integer(7))
         #expect(value["unregistered_at"] == .integer(5))
+        #expect(value["campaign"] == .string("spring \"sale\""))
     }
 
     @Test(arguments: OutcomeKind.allCases)

@@ -17,7 +17,7 @@ enum OutcomeRules {
         return switch kind {
         case .accepted: []
         case .unregistered, .rejected, .undeliverable: ofAPNs + own
-        case .invalid, .expired, .suppressed, .duplicate: own
+        case .invalid, .expired, .suppressed, .duplicate, .cancelled: own
         }
     }
 }

@@ -21,6 +21,7 @@ KEY = "0123456789abcdef0123456789abcdef"
 DEAD = "dead0000" + "5e" * 28
 FIRST, SECOND = (prefix + "00" * 28 for prefix in ("a11ce001", "a11ce002"))
 APP, OTHER = "com.example.News", "com.example.Chat"
+CAMPAIGN = "spring sale"
 STATUS = {"accepted": 200, "rejected": 400, "unregistered": 410}
 NO_TIMES = b"cannot look up records by time"
 STEERING = "\x1b[2Jgone\n\x9b2Janother line\u202e"
@@ -49,6 +50,8 @@ def outcome(event_id, kind="accepted", token=FIRST, topic=APP, reason=None, cred
         value["http_status"] = STATUS[kind]
     else:
         value["decided_by"] = "heliograph"
+    if kind == "cancelled":
+        value["campaign"] = CAMPAIGN
     if kind == "unregistered":
         value["unregistered_at"] = 1767225600000
     return Written(json.dumps(value).encode(), key=token.encode())
@@ -61,6 +64,7 @@ OUTCOMES = [
     outcome("four", "undeliverable", topic=OTHER, reason="NoCredential", credential=None),
     Written(b"no outcome"),
     outcome(STEERING, "rejected", reason="BadPriority"),
+    outcome("five", "cancelled", reason="CampaignCancelled"),
 ]
 
 
@@ -117,16 +121,18 @@ def following(child):
 
 def test_filters_select_outcomes(bed):
     bed.write()
-    everything = ["one", "two", "three", "four", STEERING]
+    everything = ["one", "two", "three", "four", STEERING, "five"]
     for options, expected in [
         ([], everything),
         (["--outcome", "rejected"], ["two", STEERING]),
         (["--outcome", "rejected", "--outcome", "unregistered"], ["two", "three", STEERING]),
         (["--reason", "BadTopic"], ["two"]),
         (["--outcome", "accepted", "--reason", "BadTopic"], []),
-        (["--bundle-id", APP], ["one", "two", "three", STEERING]),
+        (["--bundle-id", APP], ["one", "two", "three", STEERING, "five"]),
         (["--topic", f"{APP}.voip"], ["three"]),
-        (["--credential", "example"], ["one", "two", "three", STEERING]),
+        (["--credential", "example"], ["one", "two", "three", STEERING, "five"]),
+        (["--campaign", CAMPAIGN], ["five"]),
+        (["--campaign", CAMPAIGN, "--outcome", "accepted"], []),
         (["--event-id", "four", "--event-id", "one"], ["one", "four"]),
         (["--token", SECOND.upper()], ["two", "three"]),
         (["--fingerprint", fingerprint(SECOND)], ["two", "three"]),
@@ -166,12 +172,13 @@ def test_lines_show_everything_but_the_token(bed):
     done = bed.read()
     said = done.stdout.decode()
     lines = said.splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 6
     assert "\x1b" not in said and "?[2Jgone??2Janother line?" in lines[4]
     assert "rejected" in lines[1] and "BadTopic" in lines[1] and "two" in lines[1]
     assert f"device={fingerprint(SECOND)}" in lines[1]
     assert "token=remove" in lines[2]
-    assert b"5 outcomes; 1 records are not outcomes" in done.stderr
+    assert f"campaign={CAMPAIGN}" in lines[5]
+    assert b"6 outcomes; 1 records are not outcomes" in done.stderr
     for everything in (done, bed.read("--json")):
         said = (everything.stdout + everything.stderr).decode().lower()
         assert FIRST not in said and SECOND not in said and KEY not in said

@@ -141,7 +141,9 @@ const acceptedShare = (history, count = Infinity) => {
   const columns = history.outcomes_per_second;
   const sum = column => (column || []).slice(-count)
     .reduce((sum, value) => sum + (value || 0) * history.interval_seconds, 0);
-  const all = Object.values(columns).reduce((total, column) => total + sum(column), 0);
+  // What an operator cancelled says nothing about the rest.
+  const all = Object.entries(columns).filter(([kind]) => kind !== "cancelled")
+    .reduce((total, [, column]) => total + sum(column), 0);
   return all >= .5 ? { total: Math.round(all), share: sum(columns.accepted) / all } : undefined;
 };
 

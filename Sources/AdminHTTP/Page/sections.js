@@ -2,7 +2,7 @@
 // The sections below the drawings: numbers in tables.
 
 const OUTCOMES = ["accepted", "unregistered", "rejected", "invalid", "expired", "suppressed",
-  "duplicate", "undeliverable"];
+  "duplicate", "undeliverable", "cancelled"];
 const PARTITIONS_SHOWN = 12;
 const tables = {};
 

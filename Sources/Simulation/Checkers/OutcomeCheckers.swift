@@ -20,7 +20,7 @@ extension World {
         case .duplicate:
             checkDuplicate(events[Int(event)], at: RecordPlace(facts.record), by: member)
         case .accepted: member.accepted.insert(events[Int(event)].identity)
-        case .unregistered, .rejected, .invalid, .expired, .undeliverable: break
+        case .unregistered, .rejected, .invalid, .expired, .undeliverable, .cancelled: break
         }
     }
 

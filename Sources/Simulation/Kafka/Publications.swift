@@ -10,7 +10,8 @@ extension Publications {
         case (.unregistered, _), (.rejected, .apns(.badDeviceToken)?),
             (.rejected, .apns(.deviceTokenNotForTopic)?):
             needed.insert(.tokenStatus)
-        case (.rejected, _), (.accepted, _), (.expired, _), (.suppressed, _), (.duplicate, _):
+        case (.rejected, _), (.accepted, _), (.expired, _), (.suppressed, _), (.duplicate, _),
+            (.cancelled, _):
             break
         }
         if outcome.isTokenReadmitted { needed.insert(.tokenStatus) }

@@ -347,14 +347,15 @@ extension World {
             events[event].outcomes += 1
             events[event].kind = kind
             if kind != .duplicate { events[event].endedByItself = true }
-            coverage.note(Coverage.Fact(kind))
+            if let fact = Coverage.Fact(kind) { coverage.note(fact) }
         }
     }
 }
 
 extension Coverage.Fact {
-    init(_ kind: OutcomeKind) {
-        self =
+    /// Nil: the simulation has no campaigns.
+    init?(_ kind: OutcomeKind) {
+        let fact: Self? =
             switch kind {
             case .accepted: .outcomeAccepted
             case .unregistered: .outcomeUnregistered
@@ -364,6 +365,9 @@ extension Coverage.Fact {
             case .suppressed: .outcomeSuppressed
             case .duplicate: .outcomeDuplicate
             case .undeliverable: .outcomeUndeliverable
+            case .cancelled: nil
             }
+        guard let fact else { return nil }
+        self = fact
     }
 }

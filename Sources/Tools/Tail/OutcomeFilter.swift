@@ -12,6 +12,7 @@ package struct OutcomeFilter: Hashable, Sendable {
     package var apnsTopics: Set<String> = []
     package var credentials: Set<String> = []
     package var eventIDs: Set<String> = []
+    package var campaigns: Set<String> = []
     /// Compared case-insensitively.
     package var tokens: Set<DeviceToken> = [] {
         didSet { digits = Set(tokens.map { $0.hexadecimal.lowercased() }) }
@@ -28,6 +29,7 @@ package struct OutcomeFilter: Hashable, Sendable {
             && Self.admit(outcome.reason, reasons)
             && Self.admit(outcome.tokenAction, tokenActions)
             && Self.admit(outcome.eventID, eventIDs)
+            && Self.admit(outcome.campaign, campaigns)
             && Self.admit(outcome.apnsTopic, apnsTopics)
             && Self.admit(outcome.credential, credentials)
             && Self.admit(outcome.fingerprint, fingerprints)

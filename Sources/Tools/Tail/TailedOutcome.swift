@@ -13,6 +13,7 @@ package struct TailedOutcome: Sendable {
     package let reason: String?
     package let tokenAction: TokenAction?
     package let eventID: String?
+    package let campaign: String?
     package let apnsTopic: String?
     package let credential: String?
     /// The fingerprint of its device token; nil without a key or a token.
@@ -33,6 +34,7 @@ package struct TailedOutcome: Sendable {
         reason = fields["reason"]?.string
         tokenAction = fields["token_action"]?.string.flatMap(TokenAction.init(rawValue:))
         eventID = fields["event_id"]?.string
+        campaign = fields["campaign"]?.string
         apnsTopic = fields["topic"]?.string
         credential = fields["credential"]?.string
         deviceToken = fields["device_token"]?.string.flatMap { DeviceToken($0) }
@@ -49,7 +51,8 @@ package struct TailedOutcome: Sendable {
         }
         let details = [
             status, numbers.first, numbers.dropFirst().first,
-            named("credential", credential), named("environment", fields["environment"]?.string),
+            named("campaign", campaign), named("credential", credential),
+            named("environment", fields["environment"]?.string),
             fields["token_action"]?.string.flatMap { $0 == "keep" ? nil : "token=\($0)" },
             named("device", fingerprint),
         ]

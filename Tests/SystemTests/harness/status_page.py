@@ -10,7 +10,7 @@ POINTS = 180
 INTERVAL = 5
 OUTCOMES = (
     "accepted", "unregistered", "rejected", "invalid",
-    "expired", "suppressed", "duplicate", "undeliverable",
+    "expired", "suppressed", "duplicate", "undeliverable", "cancelled",
 )  # fmt: skip
 SECRET = "hunter2-of-the-test"
 
@@ -79,7 +79,7 @@ def idle_metrics():
         ),
         "build_info": [{"version": "0.1.0", "librdkafka": "2.0.2", "value": 1}],
         "events_terminal_total": labelled(
-            "outcome", dict(zip(OUTCOMES, (17_802, 311, 40, 21, 9, 24, 3, 0))), credential="example"
+            "outcome", dict(zip(OUTCOMES, (17_802, 311, 40, 21, 9, 24, 3, 0, 0))), credential="example"
         ),
         "retries_total": labelled("tier", {"here": 31, "1m": 9, "15m": 3}, reason="Shutdown"),
         "apns_responses_total": labelled("status", {"200": 17_802, "410": 311, "503": 31}),

@@ -6,8 +6,8 @@ import Vocabulary
 /// What libFuzzer calls with each input; `scripts/fuzz` builds and runs it.
 ///
 /// An input is tried as a record's value, and, cut at its first line end, as a schema and a
-/// document to check with it. Whatever the bytes are, nothing may trap, run without end, or
-/// contradict itself.
+/// document to check with it, and as a campaign's order. Whatever the bytes are, nothing may trap,
+/// run without end, or contradict itself.
 private final class FuzzTarget {
     private var decoder = EventDecoder()
     private var document = JSONDocument()
@@ -17,6 +17,9 @@ private final class FuzzTarget {
 
     func take(_ input: [UInt8]) {
         decode(input)
+        if let order = try? CampaignOrder(parsing: input) {
+            precondition((try? CampaignOrder(parsing: order.value)) == order, "the order changed")
+        }
         guard let end = input.firstIndex(of: UInt8(ascii: "\n")) else { return }
         check(Array(input[(end + 1)...]), against: Array(input[..<end]))
     }
@@ -38,11 +41,11 @@ private final class FuzzTarget {
             )
             precondition((2...limit).contains(event.payload.count), "a payload of no such size")
             bound(event.warnings)
-            publish(.accepted, record, event.warnings, metadata: event.metadata)
+            publish(.accepted, record, event.warnings, event.metadata, event.campaign)
         case .invalid(let event):
             precondition(!event.violations.isEmpty, "invalid without a violation")
             bound(event.violations)
-            publish(.invalid, record, event.violations, metadata: event.metadata)
+            publish(.invalid, record, event.violations, event.metadata, event.campaign)
         case .fanOut(let event, awaiting: nil): take(event, of: record)
         case .awaitingSchema, .fanOut, .unreadable:
             preconditionFailure("without a Schema Registry no schema is waited for")
@@ -60,11 +63,18 @@ private final class FuzzTarget {
             switch event.recipient(at: index) {
             case .valid(let single), .duplicate(let single):
                 precondition(single.recipient == place, "another entry's event")
-                publish(.accepted, record, single.warnings, metadata: single.metadata, place)
+                publish(.accepted, record, single.warnings, single.metadata, single.campaign, place)
             case .invalid(let invalid):
                 precondition(!invalid.violations.isEmpty, "invalid without a violation")
                 bound(invalid.violations)
-                publish(.invalid, record, invalid.violations, metadata: invalid.metadata, place)
+                publish(
+                    .invalid,
+                    record,
+                    invalid.violations,
+                    invalid.metadata,
+                    invalid.campaign,
+                    place
+                )
             }
         }
         var last = Record(
@@ -86,12 +96,14 @@ private final class FuzzTarget {
         _ kind: OutcomeKind,
         _ record: Record,
         _ violations: [Violation],
-        metadata: Range<Int>?,
+        _ metadata: Range<Int>?,
+        _ campaign: CampaignName?,
         _ recipient: RecipientPlace? = nil
     ) {
         var subject = OutcomeSubject(ofEvent: nil)
         subject.metadata = metadata
         subject.recipient = recipient
+        subject.campaign = campaign
         let outcome = Outcome(
             kind: kind,
             reason: kind == .accepted ? nil : .local(.schemaViolation),

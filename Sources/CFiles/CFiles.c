@@ -24,6 +24,9 @@ static const struct file files[] = {
     {"schemas/token-status.v1.schema.json", (const char[]){
 #embed "../../schemas/token-status.v1.schema.json" suffix(, 0)
     }},
+    {"schemas/campaign-order.v1.schema.json", (const char[]){
+#embed "../../schemas/campaign-order.v1.schema.json" suffix(, 0)
+    }},
     {"schemas/aps-payload.v1.schema.json", (const char[]){
 #embed "../../schemas/aps-payload.v1.schema.json" suffix(, 0)
     }},

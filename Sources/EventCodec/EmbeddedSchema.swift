@@ -12,12 +12,13 @@ public struct EmbeddedSchema: Hashable, Sendable {
     public static let broadcastEventV1 = EmbeddedSchema("broadcast-event.v1")
     public static let notificationOutcomeV1 = EmbeddedSchema("notification-outcome.v1")
     public static let tokenStatusV1 = EmbeddedSchema("token-status.v1")
+    public static let campaignOrderV1 = EmbeddedSchema("campaign-order.v1")
     public static let apsPayloadV1 = EmbeddedSchema("aps-payload.v1")
 
     /// Every shipped schema.
     public static let all: [EmbeddedSchema] = [
         .notificationEventV1, .broadcastEventV1, .notificationOutcomeV1, .tokenStatusV1,
-        .apsPayloadV1,
+        .campaignOrderV1, .apsPayloadV1,
     ]
 
     private init(_ name: String) {

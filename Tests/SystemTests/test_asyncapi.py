@@ -90,8 +90,9 @@ def test_channels_are_the_topics_that_are_created():
             source = parameters.get("source", {}).get("default", "")
             address = channel["address"].format(source=source, delay=delay)
             told[address] = cleanup == ["compact"]
-    # A source of broadcasts is optional.
+    # A source of broadcasts is optional, and so are campaigns.
     assert told.pop("broadcasts") is False
+    assert told.pop("notifications.campaigns") is True
     assert told == {name: "cleanup.policy=compact" in line for name, line in created.items()}
 
 

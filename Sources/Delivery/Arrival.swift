@@ -158,6 +158,12 @@ struct ArrivalFacts: Sendable {
     /// How many recipients the record has; 0: it is not an event with recipients.
     var recipientCount: Int { rare?.recipientCount ?? 0 }
 
+    /// The hash of the name of the event's campaign.
+    var campaign: KeyedHash? { rare?.campaign }
+
+    /// The event is not sent before; nil: at once.
+    var notBefore: Timestamp? { rare?.notBefore }
+
     /// The recipient's index among those of the record; nil: this is a whole record.
     var recipient: Int? {
         get { recipientIndex < 0 ? nil : Int(recipientIndex) }
@@ -176,7 +182,9 @@ struct ArrivalFacts: Sendable {
         history: RetryHistory? = nil,
         awaitedSchema: SchemaReference? = nil,
         invalidReason: LocalReason? = nil,
-        recipientCount: Int = 0
+        recipientCount: Int = 0,
+        campaign: KeyedHash? = nil,
+        notBefore: Timestamp? = nil
     ) {
         self.partition = partition
         self.offset = offset
@@ -185,7 +193,14 @@ struct ArrivalFacts: Sendable {
         self.source = source
         self.kind = kind
         self.receivedAt = receivedAt
-        rare = RareFacts.kept(history, awaitedSchema, invalidReason, recipientCount)
+        rare = RareFacts.kept(
+            history,
+            awaitedSchema,
+            invalidReason,
+            recipientCount,
+            campaign,
+            notBefore
+        )
     }
 
     @inline(__always)
@@ -252,7 +267,7 @@ struct DeliveryNames: Hashable, Sendable {
 }
 
 /// Facts that few records have: earlier rounds, an unknown schema, the reason why a record is not a
-/// valid event, or recipients.
+/// valid event, recipients, a campaign, or a time before which the event is not sent.
 ///
 /// A separate object, to keep `ArrivalFacts` small.
 private final class RareFacts: Sendable {
@@ -260,17 +275,23 @@ private final class RareFacts: Sendable {
     let awaitedSchema: SchemaReference?
     let invalidReason: LocalReason?
     let recipientCount: Int
+    let campaign: KeyedHash?
+    let notBefore: Timestamp?
 
     private init(
         _ history: RetryHistory?,
         _ awaitedSchema: SchemaReference?,
         _ invalidReason: LocalReason?,
-        _ recipientCount: Int
+        _ recipientCount: Int,
+        _ campaign: KeyedHash?,
+        _ notBefore: Timestamp?
     ) {
         self.history = history
         self.awaitedSchema = awaitedSchema
         self.invalidReason = invalidReason
         self.recipientCount = recipientCount
+        self.campaign = campaign
+        self.notBefore = notBefore
     }
 
     /// Nil if there is nothing to keep.
@@ -279,12 +300,23 @@ private final class RareFacts: Sendable {
         _ history: RetryHistory?,
         _ schema: SchemaReference?,
         _ invalidReason: LocalReason?,
-        _ recipientCount: Int
+        _ recipientCount: Int,
+        _ campaign: KeyedHash?,
+        _ notBefore: Timestamp?
     ) -> RareFacts? {
-        if case .none = history, schema == nil, invalidReason == nil, recipientCount == 0 {
+        if case .none = history, schema == nil, invalidReason == nil, recipientCount == 0,
+            campaign == nil, notBefore == nil
+        {
             return nil
         }
-        return RareFacts(history, schema, invalidReason, recipientCount)
+        return RareFacts(
+            history,
+            schema,
+            invalidReason,
+            recipientCount,
+            campaign,
+            notBefore
+        )
     }
 }
 
@@ -463,7 +495,9 @@ public struct ArrivalReader: Sendable {
             _ kind: ArrivalFacts.Kind,
             awaiting schema: SchemaReference? = nil,
             because invalidReason: LocalReason? = nil,
-            to recipients: RecipientList? = nil
+            to recipients: RecipientList? = nil,
+            campaign: KeyedHash? = nil,
+            notBefore: Timestamp? = nil
         ) -> ArrivalFacts {
             ArrivalFacts(
                 partition: record.partition,
@@ -476,7 +510,9 @@ public struct ArrivalReader: Sendable {
                 history: history,
                 awaitedSchema: schema,
                 invalidReason: invalidReason,
-                recipientCount: recipients?.count ?? 0
+                recipientCount: recipients?.count ?? 0,
+                campaign: campaign,
+                notBefore: notBefore
             )
         }
     }
@@ -488,7 +524,14 @@ public struct ArrivalReader: Sendable {
         awaiting schema: SchemaReference?
     ) -> Arrival {
         let shared = fanOut.common
-        var facts = common.facts(of: record, .fanOut, awaiting: schema, to: fanOut.recipients)
+        var facts = common.facts(
+            of: record,
+            .fanOut,
+            awaiting: schema,
+            to: fanOut.recipients,
+            campaign: shared.campaign.map(key.hash),
+            notBefore: shared.notBefore
+        )
         facts.pushType = shared.pushType
         facts.tokenRegisteredAt = shared.tokenRegisteredAt
         if let eventAge { facts.tooOldAt = common.firstWritten(record).advanced(by: eventAge) }
@@ -523,7 +566,13 @@ public struct ArrivalReader: Sendable {
         _ deadSince: (KeyedHash) -> Timestamp?
     ) -> Arrival {
         let topic = APNsTopicRule.topic(of: event)
-        var facts = common.facts(of: record, .event, awaiting: schema)
+        var facts = common.facts(
+            of: record,
+            .event,
+            awaiting: schema,
+            campaign: event.campaign.map(key.hash),
+            notBefore: event.notBefore
+        )
         facts.isBroadcast = event.isBroadcast
         facts.pushType = event.pushType
         facts.tokenRegisteredAt = event.tokenRegisteredAt
@@ -595,7 +644,8 @@ extension ArrivalFacts {
             kind: kind,
             receivedAt: receivedAt,
             history: history?.ofRecipient(index),
-            invalidReason: invalidReason
+            invalidReason: invalidReason,
+            campaign: campaign
         )
         facts.recipient = index
         return facts

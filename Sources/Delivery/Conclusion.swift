@@ -26,6 +26,10 @@ extension Arrival {
     /// The outcome of an event with this ending.
     public func outcome(_ ending: Ending) -> Outcome {
         if let invalid { return outcome(of: invalid, ending) }
+        if facts.kind == .fanOut, let fanOut {
+            // The event as a whole is refused.
+            return outcome(of: fanOut.invalidEvent(.schemaViolation, []), ending)
+        }
         return Outcome(
             kind: ending.kind,
             reason: ending.reason,
@@ -179,6 +183,10 @@ struct Finding: Sendable {
 
     static func suppressed(since: Timestamp) -> Finding {
         Finding(kind: .suppressed, reason: .local(.tokenUnregistered), unregisteredAt: since)
+    }
+
+    static var cancelled: Finding {
+        Finding(kind: .cancelled, reason: .local(.campaignCancelled))
     }
 
     static var duplicate: Finding {

@@ -15,6 +15,8 @@ public struct Delivery: Sendable {
         case held
         /// Behind another delivery to its device. Next: `waiting`, `publishing`.
         case inLine
+        /// Waits until its campaign may send, in no line. Next: `undecided`, `publishing`.
+        case atCampaign
         /// In the queue of its app's rate limit. Next: `inLane`, `publishing`.
         case atRate
         /// In its route's queue. Next: `onStream`, `publishing`.
@@ -67,6 +69,9 @@ extension Delivery.Place {
         switch (next, self) {
         case (.undecided, .awaitingSchema), (.undecided, .held), (.undecided, .onStream): true
         case (.awaitingSchema, .undecided), (.held, .undecided), (.inLine, .undecided): true
+        case (.undecided, .atCampaign): true
+        case (.atCampaign, .undecided), (.atCampaign, .waiting): true
+        case (.atCampaign, .inLane), (.atCampaign, .atRate): true
         case (.waiting, .undecided), (.waiting, .inLine): true
         case (.atRate, .undecided), (.atRate, .waiting): true
         case (.inLane, .undecided), (.inLane, .waiting), (.inLane, .atRate): true
@@ -80,7 +85,8 @@ extension Delivery.Place {
     /// Whether it has neither a stream nor an outcome.
     var isBeforeSending: Bool {
         switch self {
-        case .undecided, .awaitingSchema, .held, .inLine, .atRate, .inLane, .waiting: true
+        case .undecided, .awaitingSchema, .held, .inLine, .atCampaign, .atRate, .inLane, .waiting:
+            true
         case .onStream, .publishing: false
         }
     }

@@ -13,7 +13,7 @@ public import Vocabulary
 ///    is returned as one `TurnDecision`;
 /// 3. queries: `intakeBudget`, `nextDeadline`.
 ///
-/// The engine has no policy of its own. It keeps the table of deliveries, asks the one of six
+/// The engine has no policy of its own. It keeps the table of deliveries, asks the one of seven
 /// owners that is responsible for a question, and carries out the decision. Owners keep their state
 /// private and do not know each other:
 ///
@@ -22,6 +22,7 @@ public import Vocabulary
 /// - `Hygiene`: which events must not be sent
 /// - `Dispatch`: from a device's line to a stream
 /// - `Retry`: what follows a failed attempt
+/// - `Campaigns`: which events wait until their campaign may send, or are not sent at all
 /// - `Publishing`: the records that report how deliveries ended
 public struct DeliveryEngine: Sendable {
     private let settings: EngineSettings
@@ -32,6 +33,7 @@ public struct DeliveryEngine: Sendable {
     private var hygiene: Hygiene
     private var dispatch: Dispatch
     private var retry: Retry
+    private var campaigns = Campaigns()
     private var publishing: Publishing
     public private(set) var counts = EngineCounts()
     /// `counts.retries` by the failed attempt's reason; unknown reasons of APNs count as one.
@@ -135,15 +137,15 @@ public struct DeliveryEngine: Sendable {
     ///
     /// Nil: none waits, or they must wait until places come free. One at a time, because reading all
     /// of a record may take too long for one turn.
-    public mutating func nextRecipient() -> NextRecipient? {
-        log?.note(.nextRecipientAsked)
+    public mutating func nextRecipient(now: Instant) -> NextRecipient? {
+        log?.note(.nextRecipientAsked) { $0.write(now) }
         for _ in 0..<intake.recipientQueues.count {
             guard let (queue, next) = intake.nextRecipient() else { return nil }
             guard assignment.isCurrent(next.arrival.facts.partition, next.entry) else {
                 closeStaleFanOuts()
                 return nil
             }
-            if dispatch.hasRoom(in: queue) { return next }
+            if hasRoom(in: queue, now: now) { return next }
             intake.skipRecipientQueue()
         }
         return nil
@@ -165,7 +167,8 @@ public struct DeliveryEngine: Sendable {
         }
         let (entry, refused) = intake.recipientBegan(next)
         let id = deliveries.insert(arrival, entry, of: next.fanOut)
-        guard let refused else { return begin(id, now: now) }
+        guard let refused, arrival.facts.kind == .event, !arrival.facts.isRepeated
+        else { return begin(id, now: now) }
         deliveries.update(id) { $0.attempts = refused.attempts - arrival.facts.earlierAttempts }
         conclude(
             id,
@@ -225,6 +228,50 @@ public struct DeliveryEngine: Sendable {
         for (id, hadTime) in givenUp {
             if hadTime { counts.madeRoom += 1 }
             postpone(id, because: .schemaUnavailable, now: now)
+        }
+    }
+
+    // MARK: - Inputs: campaigns
+
+    /// These orders for campaigns hold from now on.
+    ///
+    /// - Parameters:
+    ///   - orders: All orders.
+    ///   - share: The shard's part of each pace, greater than 0 and at most 1.
+    ///   - now: This turn's moment.
+    public mutating func campaignsOrdered(_ orders: CampaignOrders, share: Double, now: Moment) {
+        let key = settings.hygiene.hashKey
+        var byName: [KeyedHash: CampaignOrder] = [:]
+        for name in orders.names { byName[key.hash(of: name)] = orders[name] }
+        campaignsOrdered(byName, share: share, now: now)
+    }
+
+    mutating func campaignsOrdered(
+        _ orders: [KeyedHash: CampaignOrder],
+        share: Double,
+        now: Moment
+    ) {
+        log?.note(.campaignsOrdered) {
+            let names = orders.keys.sorted { $0.rawValue < $1.rawValue }
+            $0.write(names)
+            $0.write(names.compactMap { orders[$0] })
+            $0.write(share)
+            $0.write(now)
+        }
+        let changed = campaigns.ordered(orders, share: share, now: now)
+        // What the shard is to give up, the partition's next owner judges.
+        guard !changed.isEmpty, assignment.mayBeginAttempts(now: now.instant) else { return }
+        for id in deliveries.identifiers {
+            guard let campaign = deliveries[id].facts.campaign, changed.contains(campaign)
+            else { continue }
+            switch (campaigns.effect(on: campaign, now: now.instant), deliveries[id].place) {
+            case (.cancelled, .inLine), (.cancelled, .waiting), (.cancelled, .atCampaign),
+                (.cancelled, .atRate), (.cancelled, .inLane):
+                conclude(id, with: .cancelled, now: now)
+            case (.paused, .atRate), (.paused, .inLane):
+                awaitCampaign(id, campaign, now: now)
+            default: break
+            }
         }
     }
 
@@ -850,6 +897,7 @@ public struct DeliveryEngine: Sendable {
     public mutating func turnEnded(now: Moment, into decision: inout TurnDecision) {
         endOverdueAttempts(now: now)
         while let id = retry.popDue(now: now.instant, in: deliveries) { approach(id, now: now) }
+        turnCampaigns(now: now)
         self.decision.schemaFetches += intake.schemasDue(now: now.instant)
         wakeHeld(now: now)
         while let id = dispatch.nextOfRate(now: now.instant, in: deliveries) {
@@ -933,7 +981,8 @@ public struct DeliveryEngine: Sendable {
             // next owner.
             assignment.mayBeginAttempts(now: now.instant)
         else { return }
-        var expired = dispatch.sweepRates(in: deliveries).filter { isExpired($0, now: now) }
+        let unsent = dispatch.sweepRates(in: deliveries) + campaigns.sweep(in: deliveries)
+        var expired = unsent.filter { isExpired($0, now: now) }
         for lane in dispatch.busyLanes {
             let blockedSince = dispatch.inTheWaySince(lane: lane)
             var blocked: [DeliveryID] = []
@@ -1146,6 +1195,11 @@ public struct DeliveryEngine: Sendable {
                 preconditionFailure("at a rate limit that does not concern it")
             }
             dispatch.enteredRate(ticket, limit: limit)
+        case .atCampaign:
+            guard let campaign = deliveries[id].facts.campaign else {
+                preconditionFailure("waits for a campaign that it is not of")
+            }
+            campaigns.append(ticket, to: campaign)
         case .inLane:
             deliveries.update(id) { $0.queuedAt = now?.instant }
             dispatch.enteredLane(
@@ -1160,6 +1214,8 @@ public struct DeliveryEngine: Sendable {
 
     private mutating func left(_ place: Delivery.Place, _ id: DeliveryID) {
         switch place {
+        case .atCampaign:
+            if let campaign = deliveries[id].facts.campaign { campaigns.left(campaign) }
         case .atRate:
             if let limit = deliveries[id].facts.rateLimit { dispatch.leftRate(limit: limit) }
         case .inLane:
@@ -1181,6 +1237,8 @@ public struct DeliveryEngine: Sendable {
             }
         } else if let reason = arrival.facts.invalidReason {
             conclude(id, with: .invalid(reason), now: now)
+        } else if let notBefore = arrival.facts.notBefore, notBefore > now.timestamp {
+            awaitTime(id, notBefore, now: now)
         } else if arrival.facts.recipientCount > 0 {
             openFanOut(id, arrival)
         } else if arrival.facts.isRepeated {
@@ -1191,7 +1249,13 @@ public struct DeliveryEngine: Sendable {
     }
 
     /// A record with recipients can be judged: they become deliveries of their own.
-    private mutating func openFanOut(_ id: DeliveryID, _ arrival: Arrival) {
+    ///
+    /// `failure`: they end with it instead of being sent; nil: they are sent.
+    private mutating func openFanOut(
+        _ id: DeliveryID,
+        _ arrival: Arrival,
+        refusing failure: AttemptFailure? = nil
+    ) {
         guard isKept(id) else { return }
         let (partition, entry) = (arrival.facts.partition, deliveries[id].ledgerEntry)
         let seen = assignment.recipientsSeen(
@@ -1204,7 +1268,81 @@ public struct DeliveryEngine: Sendable {
         _ = deliveries.take(id)
         counts.consumed += seen.open.count - 1
         decision.opened.append(OpenedRecord(arrival: arrival, recipientCount: seen.open.count))
-        intake.opened(arrival, seen.entry, seen.open)
+        intake.opened(arrival, seen.entry, seen.open, refusing: failure)
+    }
+
+    // MARK: - Waiting for a time or a campaign
+
+    /// Puts an event off until its `not_before`.
+    private mutating func awaitTime(_ id: DeliveryID, _ notBefore: Timestamp, now: Moment) {
+        let wait = Duration.milliseconds(notBefore.milliseconds - now.timestamp.milliseconds)
+        // Once accepted, an event keeps its time, whatever this process allows.
+        guard deliveries[id].history != nil || wait <= settings.maxNotBefore else {
+            conclude(id, with: .invalid(.notBeforeTooFar), now: now)
+            return
+        }
+        let deferral = retry.absence(
+            of: deliveries[id],
+            because: .notDueYet,
+            within: wait,
+            until: notBefore,
+            now: now
+        )
+        putOff(id, deferral, because: AttemptFailure(reason: .local(.notDueYet)), now: now)
+    }
+
+    /// Lets a delivery wait until its campaign may send: in memory, or in a retry topic if too many
+    /// wait in memory.
+    private mutating func awaitCampaign(_ id: DeliveryID, _ campaign: KeyedHash, now: Moment) {
+        leaveLine(id)
+        guard isKept(id) else { return }
+        let deferral =
+            campaigns.waitingCount < settings.shareOfCampaigns
+            ? nil
+            : retry.absence(
+                of: deliveries[id],
+                because: .campaignPaused,
+                within: campaigns.timeAway(campaign, now: now.instant),
+                now: now
+            )
+        guard let deferral else { return move(id, to: .atCampaign) }
+        putOff(id, deferral, because: AttemptFailure(reason: .local(.campaignPaused)), now: now)
+    }
+
+    /// Sends deliveries on whose campaigns may send again, and recipients away that would take too
+    /// much memory until theirs may.
+    private mutating func turnCampaigns(now: Moment) {
+        guard !campaigns.isEmpty, assignment.mayBeginAttempts(now: now.instant) else { return }
+        while let id = campaigns.popDue(now: now.instant, in: deliveries) {
+            move(id, to: .undecided)
+            if isExpired(id, now: now) {
+                expire(id, at: now.timestamp, now: now)
+            } else {
+                joinLine(id, now: now)
+            }
+        }
+        guard settings.canPostpone else { return }
+        var waiting = campaigns.waitingCount
+        for (queue, count) in intake.recipientsByQueue {
+            guard let campaign = queue.campaign, !hasRoom(in: queue, now: now.instant),
+                campaigns.effect(on: campaign, now: now.instant) != .running
+            else { continue }
+            waiting += count
+            guard waiting > settings.shareOfCampaigns else { continue }
+            let time = campaigns.timeAway(campaign, now: now.instant)
+            intake.sendRecipientsAway(from: queue, now: now.instant) { [retry] history in
+                retry.absence(after: history, because: .campaignPaused, within: time, now: now)
+            }
+            waiting -= count
+        }
+    }
+
+    /// Whether more recipients of a record may become deliveries for a queue.
+    private func hasRoom(in queue: RecipientQueue, now: Instant) -> Bool {
+        if let campaign = queue.campaign, !campaigns.hasRoom(for: campaign, now: now) {
+            return false
+        }
+        return dispatch.hasRoom(in: queue)
     }
 
     private mutating func awaitSchema(
@@ -1227,6 +1365,12 @@ public struct DeliveryEngine: Sendable {
 
     /// Decides whether an event is sent.
     private mutating func route(_ id: DeliveryID, _ arrival: Arrival, now: Moment) {
+        if let campaign = arrival.facts.campaign,
+            campaigns.effect(on: campaign, now: now.instant) == .cancelled
+        {
+            conclude(id, with: .cancelled, now: now)
+            return
+        }
         guard let route = arrival.facts.route, let names = arrival.facts.names else {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
             return
@@ -1257,20 +1401,22 @@ public struct DeliveryEngine: Sendable {
         case .send:
             if deadSince != nil { hygiene.doubt(names.target) }
             deliveries.update(id) { $0.deadSince = deadSince }
-            joinLine(id, arrival, route, names.target, now: now)
+            if let campaign = arrival.facts.campaign, !campaigns.lets(campaign, pass: now.instant) {
+                awaitCampaign(id, campaign, now: now)
+            } else {
+                joinLine(id, now: now)
+            }
         }
     }
 
     /// Puts a delivery at the end of its device's or channel's line.
-    private mutating func joinLine(
-        _ id: DeliveryID,
-        _ arrival: Arrival,
-        _ route: Route,
-        _ device: KeyedHash,
-        now: Moment
-    ) {
+    private mutating func joinLine(_ id: DeliveryID, now: Moment) {
+        let arrival = deliveries[id].arrival
+        guard let device = arrival.facts.names?.target else {
+            preconditionFailure("a delivery without a device is sent")
+        }
         deliveries.update(id) { $0.isInLine = true }
-        guard !dispatch.joined(id, device, on: route) else {
+        guard !dispatch.joined(id, device, on: deliveries[id].routeInUse) else {
             approach(id, now: now)
             return
         }
@@ -1288,6 +1434,15 @@ public struct DeliveryEngine: Sendable {
 
     /// Moves the first of a line to its route's queue, or to the queue of its app's rate limit.
     private mutating func approach(_ id: DeliveryID, now: Moment) {
+        if let campaign = deliveries[id].facts.campaign,
+            assignment.mayBeginAttempts(now: now.instant)
+        {
+            switch campaigns.effect(on: campaign, now: now.instant) {
+            case .cancelled: return conclude(id, with: .cancelled, now: now)
+            case .paused: return awaitCampaign(id, campaign, now: now)
+            case .running, .paced: break
+            }
+        }
         if let limit = deliveries[id].facts.rateLimit,
             !dispatch.mayPass(limit: limit, now: now.instant)
         {
@@ -1319,7 +1474,7 @@ public struct DeliveryEngine: Sendable {
         case .undecided, .inLine, .atRate, .inLane, .waiting:
             counts.superseded += 1
             conclude(id, with: .superseded, now: now)
-        case .awaitingSchema, .held, .onStream, .publishing: break
+        case .awaitingSchema, .held, .atCampaign, .onStream, .publishing: break
         }
     }
 
@@ -1626,10 +1781,6 @@ public struct DeliveryEngine: Sendable {
     ) {
         leaveLine(id)
         guard isKept(id) else { return }
-        guard !isExpired(id, now: now) else {
-            expire(id, at: now.timestamp, now: now)
-            return
-        }
         let wait = notBefore.map { $0 - now.instant } ?? .zero
         let deferral = retry.deferral(
             of: deliveries[id],
@@ -1637,6 +1788,26 @@ public struct DeliveryEngine: Sendable {
             waitingFor: wait,
             now: now
         )
+        putOff(id, deferral, because: failure, now: now)
+    }
+
+    /// Writes the event to a retry topic, or ends it: because it has expired, or with the failure
+    /// if there is no such topic.
+    private mutating func putOff(
+        _ id: DeliveryID,
+        _ deferral: Deferral?,
+        because failure: AttemptFailure,
+        now: Moment
+    ) {
+        let arrival = deliveries[id].arrival
+        if arrival.facts.kind == .fanOut, deferral == nil || isExpired(id, now: now) {
+            // Each recipient has an outcome of its own.
+            return openFanOut(id, arrival, refusing: deferral == nil ? failure : nil)
+        }
+        guard !isExpired(id, now: now) else {
+            expire(id, at: now.timestamp, now: now)
+            return
+        }
         guard let deferral else {
             conclude(
                 id,
@@ -1866,7 +2037,8 @@ public struct DeliveryEngine: Sendable {
         consider(publishing.nextDeadline)
         consider(assignment.nextDeadline())
         consider(dispatch.nextDeadline(now: now, isNearlyFull: intake.isNearlyFull))
-        if intake.recipientQueues.contains(where: dispatch.hasRoom) { consider(now) }
+        if !campaigns.isEmpty { consider(campaigns.nextDeadline(now: now)) }
+        if intake.recipientQueues.contains(where: { hasRoom(in: $0, now: now) }) { consider(now) }
         return deadline
     }
 
@@ -1963,6 +2135,9 @@ public struct DeliveryEngine: Sendable {
 
     /// The route's token fuse; nil: none is configured.
     public func tokenFuse(of route: Route) -> TokenFuse? { hygiene.fuse(of: route) }
+
+    /// The number of deliveries that wait until their campaign may send.
+    public var awaitingCampaignCount: Int { campaigns.waitingCount }
 
     /// The number of deliveries that wait for their app's rate limit.
     public var rateLimitedCount: Int { dispatch.rateLimitedCount }

@@ -52,6 +52,13 @@ public struct EngineSettings: Sendable {
     var shareOfBlocked: Int { max(1, intake.events / 8) }
     /// How many deliveries may wait for a slow lane when the limit in flight is nearly reached.
     var shareOfSlow: Int { max(1, intake.events / 4) }
+    /// The share of the events in memory that may wait for their campaigns.
+    public var campaignShare: Double
+    /// How many deliveries and recipients may wait for their campaigns; further ones go to a retry
+    /// topic.
+    var shareOfCampaigns: Int { max(1, Int(Double(intake.events) * campaignShare)) }
+    /// How far ahead an event's `not_before` may be.
+    public var maxNotBefore: Duration
     public var hygiene: HygieneSettings
     /// The timeout (`transaction.timeout.ms`) of transactions that write outcomes and the offsets
     /// they settle together; nil: no transactions.
@@ -82,6 +89,8 @@ public struct EngineSettings: Sendable {
         retryBudget: RetryBudget.Limits = .init(),
         eventAge: Duration? = nil,
         sentOnce: Set<PushType> = [.voip, .pushtotalk],
+        campaignShare: Double = 0.25,
+        maxNotBefore: Duration = .seconds(24 * 3600),
         hygiene: HygieneSettings = .init(),
         transactionTimeout: Duration? = nil
     ) throws(CredentialProblems) {
@@ -109,6 +118,8 @@ public struct EngineSettings: Sendable {
         self.retryBudget = retryBudget
         self.eventAge = eventAge
         self.sentOnce = sentOnce
+        self.campaignShare = campaignShare
+        self.maxNotBefore = maxNotBefore
         self.hygiene = hygiene
         self.transactionTimeout = transactionTimeout
     }

@@ -66,11 +66,12 @@ struct Intake: Sendable {
     mutating func opened(
         _ arrival: Arrival,
         _ entry: OffsetLedger.Entry,
-        _ recipients: RecipientSet
+        _ recipients: RecipientSet,
+        refusing failure: AttemptFailure?
     ) {
         gate.opened()
         shares.opened(source: arrival.facts.source)
-        self.recipients.opened(arrival, entry, recipients)
+        self.recipients.opened(arrival, entry, recipients, refusing: failure)
     }
 
     /// The recipient to read next, if its queue has room; nil: none waits, or there is no room here.
@@ -103,6 +104,20 @@ struct Intake: Sendable {
         now: Instant
     ) {
         recipients.deferred(id, recipient, deferral, now: now)
+    }
+
+    /// See `PendingRecipients.sendAway`.
+    mutating func sendRecipientsAway(
+        from queue: RecipientQueue,
+        now: Instant,
+        _ absence: (RetryHistory?) -> Deferral
+    ) {
+        recipients.sendAway(from: queue, now: now, absence)
+    }
+
+    /// The queues for which recipients wait, and how many.
+    var recipientsByQueue: [(queue: RecipientQueue, count: Int)] {
+        recipients.openQueues.map { ($0, recipients.waitingCount(of: $0)) }
     }
 
     /// Kafka permanently refused a retry record with these recipients.

@@ -134,6 +134,57 @@ struct Retry: Sendable {
         )
     }
 
+    /// The retry topic where an event waits for its time or its campaign; nil: none.
+    ///
+    /// The time until the event is given up stands still meanwhile.
+    ///
+    /// - Parameters:
+    ///   - delivery: The event.
+    ///   - reason: Why it waits.
+    ///   - time: How long it may stay away, if a delay is that short.
+    ///   - limit: When it is due at the latest; nil: after the delay.
+    ///   - now: This turn's moment.
+    /// - Returns: nil if there are no retry topics, or the event must not wait in one.
+    func absence(
+        of delivery: Delivery,
+        because reason: LocalReason,
+        within time: Duration,
+        until limit: Timestamp? = nil,
+        now: Moment
+    ) -> Deferral? {
+        guard settings.canPostpone(delivery.arrival), let tier = settings.later.tier(within: time)
+        else { return nil }
+        let delay = settings.later.delays[tier]
+        let dueAt = now.timestamp.advanced(by: delay)
+        return Deferral(
+            tier: tier,
+            dueAt: limit.map { min($0, dueAt) } ?? dueAt,
+            firstFailedAt: firstFailure(of: delivery, now: now).advanced(by: delay),
+            attempts: delivery.totalAttempts,
+            reason: .local(reason)
+        )
+    }
+
+    /// The same for a recipient that is not a delivery, with this history.
+    func absence(
+        after history: RetryHistory?,
+        because reason: LocalReason,
+        within time: Duration,
+        now: Moment
+    ) -> Deferral {
+        guard let tier = settings.later.tier(within: time) else {
+            preconditionFailure("no retry topic to wait in")
+        }
+        let delay = settings.later.delays[tier]
+        return Deferral(
+            tier: tier,
+            dueAt: now.timestamp.advanced(by: delay),
+            firstFailedAt: (history?.firstFailedAt ?? now.timestamp).advanced(by: delay),
+            attempts: history?.attempts ?? 0,
+            reason: .local(reason)
+        )
+    }
+
     /// When the event is given up.
     func giveUpAt(_ delivery: Delivery, now: Moment) -> Timestamp {
         firstFailure(of: delivery, now: now).advanced(by: settings.giveUpAfter)

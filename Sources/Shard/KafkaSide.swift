@@ -117,7 +117,7 @@ package struct KafkaSide: ~Copyable {
     mutating func takeRecipients(_ engine: inout DeliveryEngine, now: Moment) {
         let deadTokens = deadTokens
         var timeLimit = DecodeTimeLimit(from: SystemClock.now)
-        while let next = engine.nextRecipient() {
+        while let next = engine.nextRecipient(now: now.instant) {
             engine.recipientArrived(next, arrivals.read(next, deadTokens), now: now)
             timeLimit.recordDecoded(now: SystemClock.now)
             if timeLimit.isOver { return }

@@ -70,7 +70,7 @@ import Vocabulary
     }
 
     private static func takeRecipients(_ bench: inout Bench) -> TurnDecision {
-        while let next = bench.engine.nextRecipient() {
+        while let next = bench.engine.nextRecipient(now: bench.now.instant) {
             let arrival = bench.reader.read(recipient: next.index, of: next.arrival)
             bench.engine.recipientArrived(next, arrival, now: bench.now)
         }

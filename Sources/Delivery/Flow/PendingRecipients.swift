@@ -20,6 +20,7 @@ struct RecipientQueue: Hashable, Sendable {
     let route: Route?
     /// The index in the configuration; nil: none applies.
     let rateLimit: Int?
+    let campaign: KeyedHash?
 }
 
 /// The records whose recipients wait to become deliveries, are deliveries, or are to be retried
@@ -54,7 +55,11 @@ struct PendingRecipients: Sendable {
         var refused: [Int: DeferredRecipient] = [:]
 
         var queue: RecipientQueue {
-            RecipientQueue(route: arrival.facts.route, rateLimit: arrival.facts.rateLimit)
+            RecipientQueue(
+                route: arrival.facts.route,
+                rateLimit: arrival.facts.rateLimit,
+                campaign: arrival.facts.campaign
+            )
         }
     }
 
@@ -75,12 +80,27 @@ struct PendingRecipients: Sendable {
     // MARK: Inputs
 
     /// A record arrived of whose recipients these must be delivered.
+    ///
+    /// `failure`: they end with it instead of being sent; nil: they are sent.
     mutating func opened(
         _ arrival: Arrival,
         _ entry: OffsetLedger.Entry,
-        _ recipients: RecipientSet
+        _ recipients: RecipientSet,
+        refusing failure: AttemptFailure?
     ) {
-        let record = Record(arrival: arrival, entry: entry, waiting: recipients)
+        var record = Record(arrival: arrival, entry: entry, waiting: recipients)
+        if let failure {
+            for index in recipients {
+                let history = arrival.facts.history?.ofRecipient(index)
+                record.refused[index] = DeferredRecipient(
+                    index: index,
+                    attempts: history?.attempts ?? 0,
+                    firstFailedAt: history?.firstFailedAt ?? arrival.receivedAt.timestamp,
+                    reason: failure.reason,
+                    httpStatus: failure.httpStatus
+                )
+            }
+        }
         let slot: Int32
         if let reused = free.popLast() {
             slot = reused
@@ -162,6 +182,37 @@ struct PendingRecipients: Sendable {
             return record.queue
         }
         if waiting[queue]?.all.contains(id.slot) != true { enqueue(id.slot, queue) }
+    }
+
+    /// The waiting recipients of a queue's first record go to a retry topic instead.
+    ///
+    /// - Parameters:
+    ///   - queue: The queue; recipients wait for it.
+    ///   - now: This turn's moment.
+    ///   - absence: The retry topic, for a recipient with this history.
+    mutating func sendAway(
+        from queue: RecipientQueue,
+        now: Instant,
+        _ absence: (RetryHistory?) -> Deferral
+    ) {
+        guard let first = firstWaiting(for: queue) else { return }
+        let recipients = change(first.fanOut) { record in
+            defer { record.waiting = RecipientSet(of: record.waiting.recipientCount) }
+            return Array(record.waiting)
+        }
+        count -= recipients.count
+        for index in recipients {
+            let history = first.arrival.facts.history?.ofRecipient(index)
+            deferred(first.fanOut, index, absence(history), now: now)
+        }
+    }
+
+    /// How many recipients wait for a queue.
+    func waitingCount(of queue: RecipientQueue) -> Int {
+        (waiting[queue]?.all ?? []).reduce(0) { sum, slot in
+            guard let record = records[Int(slot)], record.queue == queue else { return sum }
+            return sum + record.waiting.count
+        }
     }
 
     /// Nothing more of the records that `isWanted` accepts becomes a delivery here.

@@ -84,6 +84,14 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
+    /// The hash of a campaign's name.
+    func hash(of campaign: CampaignName) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(10)
+        hash.absorb(campaign.utf8.span)
+        return KeyedHash(rawValue: hash.finish())
+    }
+
     /// The hash of an APNs topic, to compare with others of the same route.
     func hash(of topic: APNsTopic) -> KeyedHash {
         var hash = SipHash(low, high)

@@ -59,6 +59,12 @@ public struct RetryTiers: Hashable, Sendable {
         self.delays = delays
     }
 
+    /// The tier of an event that waits for its time or its campaign: the longest delay within
+    /// `time`, or the shortest of all.
+    public func tier(within time: Duration) -> Int? {
+        delays.isEmpty ? nil : delays.lastIndex { $0 <= time } ?? 0
+    }
+
     /// Chooses the tier of an event's next wait, by its index in `delays`.
     ///
     /// Each round takes the next tier, and stays at the last one; it skips tiers shorter than

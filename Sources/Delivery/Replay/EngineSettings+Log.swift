@@ -42,6 +42,8 @@ extension EngineSettings: Logged {
             try log.pass(&isSentOnce)
             if isSentOnce { sentOnce.insert(pushType) } else { sentOnce.remove(pushType) }
         }
+        try log.pass(&campaignShare)
+        try log.pass(&maxNotBefore)
         try log.pass(&hygiene)
         try log.pass(&transactionTimeout)
         do throws(CredentialProblems) {

@@ -15,7 +15,7 @@ struct InputLog: Sendable {
         case published, publicationFailed, publicationAbandoned, deferralRefused, producerReplaced
         case transactionCallSucceeded, transactionCallFailed, transactionalProducerFailed
         case partitionsAssigned, storedOffsetsFetched, endSeen, endReached, partitionsRevoked
-        case partitionRestarted, partitionChanged, offsetLost
+        case partitionRestarted, partitionChanged, offsetLost, campaignsOrdered
         case commitMetadataRefused, commitRefused, commitFinished, shutdownRequested
         case intakeBudgetAsked, nextToDecodeAsked, nextRecipientAsked, recipientArrived, turnEnded
     }

@@ -227,6 +227,36 @@ extension RetryHistory: Logged {
         try log.pass(&writtenAt)
         try log.pass(&tier)
         try log.pass(&reason)
+        try log.pass(&recipients)
+    }
+}
+
+extension RetryHistory.Recipient: Logged {
+    static var blank: RetryHistory.Recipient {
+        RetryHistory.Recipient(
+            place: RecipientPlace(index: 0, count: 1),
+            attempts: 0,
+            firstFailedAt: .blank,
+            reason: ""
+        )
+    }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        var (index, count) = (place.index, place.count)
+        try log.pass(&index)
+        try log.pass(&count)
+        place = RecipientPlace(index: index, count: count)
+        try log.pass(&attempts)
+        try log.pass(&firstFailedAt)
+        try log.pass(&reason)
+    }
+}
+
+extension CampaignOrder: Logged {
+    static var blank: CampaignOrder { CampaignOrder(.running) }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&state, of: State.allCases)
+        try log.pass(&perSecond)
+        try log.pass(&until)
     }
 }
 
@@ -247,7 +277,7 @@ extension ArrivalFacts: Logged {
         var (partition, offset, fingerprint) = (partition, offset, fingerprint)
         var (byteCount, source, kind, receivedAt) = (byteCount, source, kind, receivedAt)
         var (history, schema, reason) = (history, awaitedSchema, invalidReason)
-        var recipientCount = recipientCount
+        var (recipientCount, campaign, notBefore) = (recipientCount, campaign, notBefore)
         try log.pass(&partition)
         try log.pass(&offset)
         try log.pass(number: &fingerprint)
@@ -259,6 +289,8 @@ extension ArrivalFacts: Logged {
         try log.pass(&schema)
         try log.pass(&reason)
         try log.pass(&recipientCount)
+        try log.pass(&campaign)
+        try log.pass(&notBefore)
         var facts = ArrivalFacts(
             partition: partition,
             offset: offset,
@@ -270,7 +302,9 @@ extension ArrivalFacts: Logged {
             history: history,
             awaitedSchema: schema,
             invalidReason: reason,
-            recipientCount: recipientCount
+            recipientCount: recipientCount,
+            campaign: campaign,
+            notBefore: notBefore
         )
         (facts.recipient, facts.isRepeated) = (recipient, isRepeated)
         (facts.isBroadcast, facts.pushType, facts.route) = (isBroadcast, pushType, route)

@@ -180,13 +180,23 @@ extension Replay {
                 in: oldest..<next,
                 oldestBefore: try log.optional()
             )
+        case .campaignsOrdered:
+            let names = try log.array(KeyedHash.self)
+            let orders = try log.array(CampaignOrder.self)
+            guard names.count == orders.count, Set(names).count == names.count
+            else { throw .damaged(at: position) }
+            engine.campaignsOrdered(
+                Dictionary(uniqueKeysWithValues: zip(names, orders)),
+                share: try log.value(),
+                now: try log.value()
+            )
         case .commitMetadataRefused: _ = engine.commitMetadataRefused()
         case .commitRefused: engine.commitRefused(try log.array(), now: try log.value())
         case .commitFinished: engine.commitFinished(failed: try log.array())
         case .shutdownRequested: engine.shutdownRequested(now: try log.value())
         case .intakeBudgetAsked: _ = engine.intakeBudget(now: try log.value())
         case .nextToDecodeAsked: _ = engine.nextToDecode()
-        case .nextRecipientAsked: nextRecipient = engine.nextRecipient()
+        case .nextRecipientAsked: nextRecipient = engine.nextRecipient(now: try log.value())
         case .recipientArrived:
             guard let next = nextRecipient else { throw .damaged(at: position) }
             let arrival = Arrival.known(by: try log.value())

@@ -39,6 +39,7 @@ extension Configuration {
             ("results.topic", KafkaTopic?.some(results.topic)),
             ("results.token_status_topic", results.tokenStatusTopic),
             ("results.dead_letter_topic", results.deadLetterTopic),
+            ("campaigns.topic", campaigns.topic),
         ]
         // Duplicate sources and delays are reported elsewhere.
         var retried: Set<KafkaTopic> = []

@@ -15,6 +15,7 @@ extension Configuration {
         apns = root.section("apns", APNs.init)
         retry = root.section("retry", Retry.init)
         tokens = root.section("tokens", Tokens.init)
+        campaigns = root.section("campaigns", Campaigns.init)
         limits = root.section("limits", Limits.init)
         shards = root.optional(
             "shards",
@@ -280,6 +281,29 @@ extension Configuration.Retry {
     }
 }
 
+extension Configuration.Campaigns {
+    fileprivate init(_ section: ConfigurationSection) {
+        topic = section.optional(
+            "topic",
+            .kafkaTopic,
+            """
+            Compacted topic with one partition that says which campaigns are paused, paced or \
+            cancelled. It is read at startup, before the first event; null: off, and all campaigns \
+            run.
+            """
+        )
+        pausedPercent = section.value(
+            "paused_percent",
+            .integer(in: 0...90),
+            default: 25,
+            """
+            Share of `limits.in_flight_events` that events of paused and paced campaigns may wait \
+            in, in percent; beyond it, they wait in retry topics.
+            """
+        )
+    }
+}
+
 extension Configuration.Limits {
     fileprivate init(_ section: ConfigurationSection) {
         inFlightEvents = section.value(
@@ -306,6 +330,15 @@ extension Configuration.Limits {
             """
             Age after which an event ends `expired` with reason `EventTooOld`, counted from the \
             timestamp of its first record; null: no limit.
+            """
+        )
+        notBefore = section.value(
+            "not_before",
+            .duration(in: .zero...(.seconds(720 * 3600))),
+            default: .seconds(24 * 3600),
+            """
+            How far ahead an event's `not_before` may be when it is read; one that is further ahead \
+            makes the event `invalid`.
             """
         )
         rates = section.entries("rates", Configuration.Rate.init)

@@ -14,6 +14,7 @@ package struct Configuration: Hashable, Sendable {
     package var apns: APNs
     package var retry: Retry
     package var tokens: Tokens
+    package var campaigns: Campaigns
     package var limits: Limits
     /// Nil: one per core.
     package var shards: Int?
@@ -239,6 +240,14 @@ package struct Configuration: Hashable, Sendable {
         package var fuseMinimumAnswers: Int
     }
 
+    /// Pausing, pacing and cancelling what is being sent.
+    package struct Campaigns: Hashable, Sendable {
+        /// The topic with the orders; nil: all campaigns run.
+        package var topic: KafkaTopic?
+        /// The share of the events in memory that may wait for their campaigns, in percent.
+        package var pausedPercent: Int
+    }
+
     /// Limits per process, unless stated otherwise.
     package struct Limits: Hashable, Sendable {
         package var inFlightEvents: Int
@@ -247,6 +256,8 @@ package struct Configuration: Hashable, Sendable {
         package var eventBytes: Int
         /// Nil: no limit on an event's age.
         package var eventAge: Duration?
+        /// How far ahead an event's `not_before` may be.
+        package var notBefore: Duration
         /// Contains no pattern twice.
         package var rates: [Rate]
         package var drainTimeout: Duration

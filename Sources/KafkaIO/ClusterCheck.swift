@@ -123,6 +123,37 @@ public struct ClusterCheck {
         of topics: [KafkaTopic],
         deadline: Duration
     ) throws(Failure) -> [KafkaTopic: Result<Int, KafkaError>] {
+        try settings(of: topics, deadline: deadline).mapValues { settings in
+            settings.flatMap { settings in
+                guard let bytes = settings["max.message.bytes"].flatMap(Int.init), bytes > 0
+                else { return .failure(KafkaError(RD_KAFKA_RESP_ERR__BAD_MSG)) }
+                return .success(bytes)
+            }
+        }
+    }
+
+    /// How each topic is cleaned up (`cleanup.policy`), or why that is unknown.
+    ///
+    /// Kafka requires the DescribeConfigs permission on the topic.
+    public func cleanupPolicies(
+        of topics: [KafkaTopic],
+        deadline: Duration
+    ) throws(Failure) -> [KafkaTopic: Result<Set<String>, KafkaError>] {
+        try settings(of: topics, deadline: deadline).mapValues { settings in
+            settings.flatMap { settings in
+                guard let policy = settings["cleanup.policy"], !policy.isEmpty
+                else { return .failure(KafkaError(RD_KAFKA_RESP_ERR__BAD_MSG)) }
+                return .success(Set(policy.split(separator: ",").map(String.init)))
+            }
+        }
+    }
+
+    /// Each topic's properties with their values, or why they are unknown.
+    private func settings(
+        of topics: [KafkaTopic],
+        deadline: Duration
+    ) throws(Failure) -> [KafkaTopic: Result<[String: String], KafkaError>] {
+        guard !topics.isEmpty else { return [:] }
         var resources: [OpaquePointer?] = unsafe topics.map {
             unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0.name)
         }
@@ -142,14 +173,8 @@ public struct ClusterCheck {
         )
         unsafe rd_kafka_AdminOptions_destroy(options)
         let event = try answer(of: RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT)
-        var answers: [KafkaTopic: Result<Int, KafkaError>] = [:]
-        for (name, settings) in event.topicSettings {
-            answers[KafkaTopic(name)] = settings.flatMap { settings in
-                guard let bytes = settings["max.message.bytes"].flatMap(Int.init), bytes > 0
-                else { return .failure(KafkaError(RD_KAFKA_RESP_ERR__BAD_MSG)) }
-                return .success(bytes)
-            }
-        }
+        var answers: [KafkaTopic: Result<[String: String], KafkaError>] = [:]
+        for (name, settings) in event.topicSettings { answers[KafkaTopic(name)] = settings }
         return answers
     }
 

@@ -44,6 +44,8 @@ RESOURCES = {
 OTHERS = {
     ("`kafka.create_topics`", "topic: each of the above, or cluster"),
     ("brokers before 2.8", "cluster"),
+    # `test_campaigns.py`
+    ("`campaigns.topic`", "that topic"),
     ("optional, to read `max.message.bytes`", "topic: each of the above"),
 }
 REMEDIES = {

@@ -46,6 +46,7 @@ extension StartUp {
         let trial = rightsTrial
         let unread = failures(of: needed.filter(\.isRead).map(\.topic), layouts, trial.read)
         let unwritten = failures(of: needed.filter(\.isWritten).map(\.topic), layouts, trial.write)
+        let uncompacted = uncompacted(needed.filter { layouts[$0.topic] != nil }, in: cluster)
         return needed.map { needed in
             let (path, topic) = (needed.path, needed.topic)
             guard let layout = layouts[topic] else {
@@ -58,6 +59,9 @@ extension StartUp {
             guard refusals.isEmpty else {
                 return .fails(path, refusals.joined(separator: "; "))
             }
+            guard !uncompacted.contains(topic) else {
+                return .fails(path, compactionRemedy(for: topic))
+            }
             let uses = [needed.isRead ? "read" : nil, needed.isWritten ? "written" : nil]
             let use = uses.compactMap(\.self).joined(separator: " and ")
             let count = layout.partitionCount
@@ -66,6 +70,29 @@ extension StartUp {
                 "'\(topic)' has \(count) \(count == 1 ? "partition" : "partitions") and can be \(use)"
             )
         }
+    }
+
+    /// The topics that lose the newest record of a key, as far as Kafka says so.
+    ///
+    /// Kafka needs another right for the answer, which the service does not need.
+    private func uncompacted(_ needed: [NeededTopic], in cluster: ClusterCheck) -> Set<KafkaTopic> {
+        let topics = needed.filter(\.isCompacted).map(\.topic)
+        let deadline = Configuration.kafkaDeadline
+        guard
+            let policies = try? cluster.cleanupPolicies(of: topics, deadline: deadline)
+        else { return [] }
+        return Set(
+            topics.filter { topic in
+                guard let policy = try? policies[topic]?.get() else { return false }
+                return !policy.contains("compact")
+            }
+        )
+    }
+
+    private func compactionRemedy(for topic: KafkaTopic) -> String {
+        "'\(topic)' is not compacted, so Kafka deletes records that still count; run"
+            + " kafka-configs.sh --bootstrap-server \(configuration.kafka.bootstrapServers) --alter"
+            + " --topic \(topic) --add-config cleanup.policy=compact"
     }
 
     private func failures(

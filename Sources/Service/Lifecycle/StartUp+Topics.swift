@@ -24,6 +24,11 @@ extension StartUp {
         var properties: [String: String] = [:]
         /// The topic whose partition count it copies, so that members share both topics evenly.
         var model: KafkaTopic?
+        /// How many partitions it gets if the service creates it and there is no model.
+        var partitions = partitionsOfNewTopics
+
+        /// Whether a key must keep its newest record, however old that is.
+        var isCompacted: Bool { properties["cleanup.policy"] == "compact" }
     }
 
     struct MissingTopic {
@@ -57,6 +62,20 @@ extension StartUp {
         }
         if let topic = configuration.results.deadLetterTopic {
             topics.append(NeededTopic(path: "results.dead_letter_topic", topic: topic))
+        }
+        if let topic = configuration.campaigns.topic {
+            topics.append(
+                NeededTopic(
+                    path: "campaigns.topic",
+                    topic: topic,
+                    isRead: true,
+                    isWritten: false,
+                    properties: ["cleanup.policy": "compact"],
+                    // Which of two orders of a campaign is newer is certain only within a
+                    // partition.
+                    partitions: 1
+                )
+            )
         }
         let retention = (configuration.retry.giveUpAfter + Self.retryRetention).milliseconds
         let retry = configuration.retryTopics
@@ -110,7 +129,7 @@ extension StartUp {
 
     private func batchLimits(in cluster: ClusterCheck) -> BatchLimits {
         let sources = configuration.sources.map(\.topic)
-        let written = neededTopics.map(\.topic).filter { !sources.contains($0) }
+        let written = neededTopics.filter(\.isWritten).map(\.topic)
         var answers: [KafkaTopic: Result<Int, KafkaError>] = [:]
         var otherwise = KafkaError(code: .timedOut)
         do throws(ClusterCheck.Failure) {
@@ -168,7 +187,7 @@ extension StartUp {
         let ofModel = needed.model.flatMap { try? answers[$0]?.get() }
         return MissingTopic(
             needed: needed,
-            partitions: ofModel?.partitionCount ?? Self.partitionsOfNewTopics,
+            partitions: ofModel?.partitionCount ?? needed.partitions,
             error: error
         )
     }

@@ -31,6 +31,7 @@ extension Configuration {
             case .broadcastEventV1: topics(of: .broadcast).map { "broadcasts from \($0)" }
             case .notificationOutcomeV1: "records of \(results.topic.name)"
             case .tokenStatusV1: results.tokenStatusTopic.map { "records of \($0.name)" }
+            case .campaignOrderV1: campaigns.topic.map { "records of \($0.name)" }
             default: nil
             }
         return use ?? "nothing"

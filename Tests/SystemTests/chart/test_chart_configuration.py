@@ -226,7 +226,11 @@ def topics_by_rights(manifests):
 
 def test_topics_and_acls_match_what_the_service_needs():
     values = {
-        "config": {"retry": {"later": ["60s", "90s", "3600s"]}, "sources": [{"topic": "in"}]},
+        "config": {
+            "retry": {"later": ["60s", "90s", "3600s"]},
+            "sources": [{"topic": "in"}],
+            "campaigns": {"topic": "orders"},
+        },
         "strimzi": {"user": {"operatorCommands": False}},
     }
     manifests = chart.render(STRIMZI, values)
@@ -241,14 +245,22 @@ def test_topics_and_acls_match_what_the_service_needs():
         ("topic", "notifications.results"): writes,
         ("topic", "notifications.token-status"): reads | writes,
         ("topic", "notifications.dead-letters"): writes,
+        ("topic", "orders"): reads,
         ("transactionalId", "heliograph-"): {"Write", "Describe"},
     }
+    values["strimzi"]["user"]["operatorCommands"] = True
+    assert topics_by_rights(chart.render(STRIMZI, values))["topic", "orders"] == reads | writes
+    partitions = {
+        topic["spec"]["topicName"]: topic["spec"]["partitions"]
+        for topic in chart.of_kind(manifests, "KafkaTopic")
+    }
+    assert partitions["orders"] == 1 and partitions["in"] == 24
     configured = {
         topic["spec"]["topicName"]: topic["spec"]["config"]["cleanup.policy"]
         for topic in chart.of_kind(manifests, "KafkaTopic")
     }
     assert {name for name, policy in configured.items() if policy == "compact"} == {
-        "notifications.token-status"
+        "notifications.token-status", "orders"
     }
     assert {("topic", name) for name in configured} | {
         ("group", "heliograph"),

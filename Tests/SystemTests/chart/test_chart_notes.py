@@ -29,8 +29,15 @@ def test_the_commands_in_the_notes_name_the_objects_of_the_release(values_file):
 
 
 def test_topics_that_nothing_creates_are_listed():
-    listed = notes(chart.LEAST, {"config": {"sources": [{"topic": "in"}]}})
-    for topic in ("in", "in.retry.1m", "notifications.token-status   (compacted)"):
+    listed = notes(
+        chart.LEAST, {"config": {"sources": [{"topic": "in"}], "campaigns": {"topic": "orders"}}}
+    )
+    for topic in (
+        "in",
+        "in.retry.1m",
+        "notifications.token-status   (compacted)",
+        "orders   (compacted, one partition)",
+    ):
         assert f"\n  {topic}\n" in listed
     assert "Create these topics" not in notes(STRIMZI, {})
     assert "Create these topics" not in notes(chart.LEAST, {"config": {"kafka": {"create_topics": True}}})

@@ -93,7 +93,8 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- toYaml $references }}
 {{- end }}
 
-{{- /* YAML list of all topics: {name, kind}; kind is source, retry, results, token-status or dead-letters. */ -}}
+{{- /* YAML list of all topics: {name, kind}; kind is source, retry, results, token-status,
+dead-letters or campaigns. */ -}}
 {{- define "heliograph.topics" -}}
 {{- $topics := list }}
 {{- $later := dig "retry" "later" (list "1m" "15m") .Values.config }}
@@ -111,6 +112,9 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- end }}
 {{- with dig "dead_letter_topic" nil $results }}
   {{- $topics = append $topics (dict "name" . "kind" "dead-letters") }}
+{{- end }}
+{{- with dig "campaigns" "topic" nil .Values.config }}
+  {{- $topics = append $topics (dict "name" . "kind" "campaigns") }}
 {{- end }}
 {{- toYaml $topics }}
 {{- end }}

@@ -172,6 +172,9 @@ package struct Heliograph: Sendable {
             topicWait: TopicWait(startUp, log: log),
             schemas: try ForeignSchemas(configuration, metrics: schemaMetrics, log: log),
             tokenStatus: tokenStatusReader(settings),
+            campaigns: configuration.campaigns.topic.map { topic in
+                try CampaignReader(topic: topic, kafka: settings.kafka, log: log)
+            },
             count: shardCount,
             log: log
         )
@@ -200,6 +203,7 @@ package struct Heliograph: Sendable {
             schemas: shards.schemas,
             credentials: shards.credentials,
             tokenStatus: shards.tokenStatus,
+            campaigns: shards.campaigns,
             topicWait: shards.topicWait,
             reloads: ["admin": files.admin.reloads, "kafka files": files.kafka.reloads]
         )
@@ -217,6 +221,7 @@ package struct Heliograph: Sendable {
             shards: shards.metrics,
             schemas: schemaMetrics,
             tokens: shards.tokenMetrics,
+            campaigns: shards.campaigns?.metrics ?? CampaignMetrics(),
             credentials: shards.credentials.metrics,
             files: FileMetrics(
                 reloads: [

@@ -52,6 +52,8 @@ package struct Shard: ~Copyable {
     private var observer: ShardObserver
     private var decision = TurnDecision()
     private var kafkaReport = KafkaReport()
+    /// What holds for each campaign, as far as the process knows.
+    private var campaignOrders = CampaignOrders()
     /// Nil: not configured, or full.
     private var inputLog: InputLogFile?
     /// This turn's moment.
@@ -164,6 +166,7 @@ package struct Shard: ~Copyable {
         control.beat(now.instant)
         if control.isShutdownRequested { engine.shutdownRequested(now: now) }
         takeCredentials()
+        if let orders = control.takeCampaignOrders() { campaignOrders = orders }
         connections.timeAdvanced(loop, now: now.instant)
         connections.tellUntold { tell($0) }
         connections.flush(

@@ -13,6 +13,8 @@ package final class ShardControl: Sendable {
     package let statistics = StatisticsBox()
     /// At most one for each schema that the shard requested.
     private let schemaAnswers = Mutex<[SchemaAnswer]>([])
+    /// The newest orders, until the shard takes them; nil: it has them.
+    private let campaignOrders = Mutex<CampaignOrders?>(nil)
 
     package init() throws(SystemError) {
         wakeup = try Wakeup()
@@ -36,6 +38,20 @@ package final class ShardControl: Sendable {
         schemaAnswers.withLock { answers in
             defer { answers = [] }
             return answers
+        }
+    }
+
+    /// Gives the shard the newest orders of all campaigns.
+    package func deliver(_ orders: CampaignOrders) {
+        campaignOrders.withLock { $0 = orders }
+        wakeup.signal()
+    }
+
+    /// The orders that the shard does not have yet; nil: there are none.
+    func takeCampaignOrders() -> CampaignOrders? {
+        campaignOrders.withLock { orders in
+            defer { orders = nil }
+            return orders
         }
     }
 

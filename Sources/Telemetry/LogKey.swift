@@ -11,6 +11,8 @@ public enum LogKey: String, Hashable, Sendable, CaseIterable {
     case apnsTopic = "apns_topic"
     /// Streams opened for the event.
     case attempts
+    /// An event's campaign, chosen by its producer.
+    case campaign
     case connection
     case count
     /// A credential's name in the configuration.
@@ -23,6 +25,8 @@ public enum LogKey: String, Hashable, Sendable, CaseIterable {
     case error
     /// The event's ID, chosen by its producer.
     case eventID = "event_id"
+    /// What holds for a campaign.
+    case order
     case outcome
     case partition
     case port

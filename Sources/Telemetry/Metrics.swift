@@ -7,6 +7,7 @@ public struct Metrics: Sendable {
     public let shards: [ShardMetrics]
     public let schemas: SchemaMetrics
     public let tokens: TokenMetrics
+    public let campaigns: CampaignMetrics
     public let credentials: CredentialMetrics
     private let files: FileMetrics
     private let kafka: KafkaMetrics
@@ -19,6 +20,7 @@ public struct Metrics: Sendable {
     ///   - shards: The metrics of each shard.
     ///   - schemas: Metrics about external schemas.
     ///   - tokens: Metrics about device tokens.
+    ///   - campaigns: Metrics about the orders of campaigns.
     ///   - credentials: Metrics about keys and certificates.
     ///   - files: Metrics about the files for Kafka and the admin port.
     ///   - kafka: Metrics about partitions and brokers.
@@ -30,6 +32,7 @@ public struct Metrics: Sendable {
         shards: [ShardMetrics],
         schemas: SchemaMetrics = SchemaMetrics(),
         tokens: TokenMetrics = TokenMetrics(),
+        campaigns: CampaignMetrics = CampaignMetrics(),
         credentials: CredentialMetrics = CredentialMetrics(),
         files: FileMetrics = FileMetrics(),
         kafka: KafkaMetrics = KafkaMetrics(),
@@ -41,6 +44,7 @@ public struct Metrics: Sendable {
         self.shards = shards
         self.schemas = schemas
         self.tokens = tokens
+        self.campaigns = campaigns
         self.credentials = credentials
         self.files = files
         self.kafka = kafka
@@ -50,7 +54,8 @@ public struct Metrics: Sendable {
     /// The current values of every family, in the order of the documentation.
     public var families: [MetricFamily] {
         eventFamilies + schemaFamilies + apnsFamilies + routeFamilies + credentials.families
-            + files.families + tokens.families(shards) + producedFamilies + groupFamilies
+            + files.families + tokens.families(shards) + campaigns.families + producedFamilies
+            + groupFamilies
             + kafka.families
             + buildFamilies + process.families
     }

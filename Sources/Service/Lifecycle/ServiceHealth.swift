@@ -13,6 +13,7 @@ struct ServiceHealth: Sendable {
     let schemas: ForeignSchemas
     let credentials: Credentials
     let tokenStatus: TokenStatusReader?
+    let campaigns: CampaignReader?
     let topicWait: TopicWait
     /// File reloads, by the part that reports their problems.
     let reloads: KeyValuePairs<String, FileReloads>
@@ -48,6 +49,9 @@ struct ServiceHealth: Sendable {
         } else if tokenStatus?.isLoading == true {
             let trouble = tokenStatus?.trouble.map { ": \($0)" } ?? ""
             obstacles.insert(.init(part: "kafka", reason: "loading token status\(trouble)"))
+        } else if let campaigns, !campaigns.isLoaded {
+            let trouble = campaigns.trouble.map { ": \($0)" } ?? ""
+            obstacles.insert(.init(part: "kafka", reason: "loading campaign orders\(trouble)"))
         }
         for control in controls {
             if control.isShutdownRequested {
@@ -84,6 +88,11 @@ struct ServiceHealth: Sendable {
         if let tokenStatus, !tokenStatus.isLoading, let trouble = tokenStatus.trouble {
             warnings.insert(
                 .init(part: "kafka", reason: "token status cannot be read: \(trouble)")
+            )
+        }
+        if let campaigns, campaigns.isLoaded, let trouble = campaigns.trouble {
+            warnings.insert(
+                .init(part: "kafka", reason: "campaign orders cannot be read: \(trouble)")
             )
         }
         for trouble in credentials.troubles(now: SystemClock.wallClock) {

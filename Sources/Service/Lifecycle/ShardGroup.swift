@@ -17,6 +17,8 @@ struct ShardGroup: Sendable {
     let metrics: [ShardMetrics]
     /// Nil: dead tokens are known only from this process's own answers.
     let tokenStatus: TokenStatusReader?
+    /// Nil: all campaigns run.
+    let campaigns: CampaignReader?
 
     init(
         settings: ShardSettings,
@@ -24,10 +26,12 @@ struct ShardGroup: Sendable {
         topicWait: TopicWait,
         schemas: ForeignSchemas,
         tokenStatus: TokenStatusReader?,
+        campaigns: CampaignReader?,
         count: Int,
         log: Log
     ) throws {
         self.tokenStatus = tokenStatus
+        self.campaigns = campaigns
         self.settings = settings
         self.credentials = credentials
         self.topicWait = topicWait
@@ -49,21 +53,29 @@ struct ShardGroup: Sendable {
         }
     }
 
-    /// Whether the shards have started, because Kafka has confirmed that the topics exist.
-    var hasStarted: Bool { topicWait.trouble == nil }
+    /// Whether the shards have started: Kafka has confirmed that the topics exist, and the orders of
+    /// all campaigns are known.
+    var hasStarted: Bool { topicWait.trouble == nil && campaigns?.isLoaded != false }
 
     private func runUntilDrained() async throws {
         try await topicWait.wait { [controls] in
             controls.contains(where: \.isShutdownRequested)
         }
-        guard hasStarted else { return }
+        guard topicWait.trouble == nil else { return }
         async let reading: Void = readTokenStatus()
+        async let following: Void = readCampaigns()
         await tokenStatus?.waitUntilLoaded()
-        WatchdogThread.start(watching: controls, log: log)
-        let failures = await runShards()
+        await campaigns?.waitUntilLoaded()
+        var failures: [ServiceError] = []
+        if hasStarted {
+            WatchdogThread.start(watching: controls, log: log)
+            failures = await runShards()
+            sayGoodbye(total)
+        }
         tokenStatus?.stop()
+        campaigns?.stop()
         await reading
-        sayGoodbye(total)
+        await following
         guard failures.isEmpty else {
             throw ServiceError(lines: failures.flatMap(\.lines))
         }
@@ -96,10 +108,18 @@ struct ShardGroup: Sendable {
         await ShardThread.run(named: "token-status") { tokenStatus.run() }
     }
 
+    private func readCampaigns() async {
+        guard let campaigns else { return }
+        await ShardThread.run(named: "campaigns") { [controls] in campaigns.run(for: controls) }
+    }
+
     /// Drains the shards; from here on the service is not ready.
     private func drain() {
         for control in controls { control.requestShutdown() }
         tokenStatus?.stop()
+        // It may be what the start waits for. Shards that drain still need the orders: they send
+        // what is in flight.
+        if !hasStarted { campaigns?.stop() }
     }
 
     /// Logs a failure when it happens; the process reports it again when the others have drained.

@@ -1,0 +1,58 @@
+public import Vocabulary
+
+/// A process's metrics about the orders of campaigns, written by the reader's thread.
+public final class CampaignMetrics: Sendable {
+    public let recordsRead = Counter()
+    public let malformedRecords = Counter()
+    /// Orders that there was no room for.
+    public let forgottenOrders = Counter()
+    private let orders: @Sendable () -> CampaignOrders
+
+    /// - Parameter orders: Returns the current orders.
+    public init(orders: @escaping @Sendable () -> CampaignOrders = { CampaignOrders() }) {
+        self.orders = orders
+    }
+
+    var families: [MetricFamily] {
+        let counts = orders().counts
+        return [
+            MetricFamily(
+                name: "campaign_orders",
+                help: "Campaigns with an order, by its state.",
+                kind: .gauge,
+                samples: CampaignOrder.State.allCases.map { state in
+                    MetricFamily.Sample(
+                        labels: [.init("state", state.rawValue)],
+                        value: "\(counts[state] ?? 0)"
+                    )
+                }
+            ),
+            Self.counter(
+                "campaign_orders_read_total",
+                "Records read from the campaigns' topic.",
+                recordsRead
+            ),
+            Self.counter(
+                "campaign_orders_malformed_total",
+                "Records of the campaigns' topic that are not valid; the order before them holds.",
+                malformedRecords
+            ),
+            Self.counter(
+                "campaign_orders_forgotten_total",
+                "Orders forgotten because too many campaigns have one.",
+                forgottenOrders
+            ),
+        ]
+    }
+
+    private static func counter(_ name: String, _ help: String, _ counter: Counter)
+        -> MetricFamily
+    {
+        MetricFamily(
+            name: name,
+            help: help,
+            kind: .counter,
+            samples: [MetricFamily.Sample(value: "\(counter.value)")]
+        )
+    }
+}

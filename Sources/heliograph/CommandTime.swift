@@ -11,4 +11,13 @@ extension ValueType<Timestamp> {
             read: { Timestamp(commandLine: $0) }
         )
     }
+
+    /// A point in time that has not come yet, in whole seconds.
+    static var momentAhead: Self {
+        Self(
+            "time",
+            expected: "a duration such as 15m, or a time to come such as 2099-01-31T08:00:00Z",
+            read: { Timestamp(commandLineAhead: $0) }
+        )
+    }
 }

@@ -71,7 +71,8 @@ package enum HeliographCommand {
             0: "Done.",
             1: "Failed; standard error says where and why.",
             2: """
-            The result is unknown: validate could not check everything, or channels got no answer.
+            The result is unknown: validate or campaigns could not check everything, or channels or \
+            campaigns got no answer.
             """,
             75: "Restart the service: a thread was stuck, or a file for Kafka changed.",
             130: "A second SIGINT ended run at once.",
@@ -84,7 +85,7 @@ package enum HeliographCommand {
             ],
             "Events and outcomes": [
                 ValidateCommand.command, TailCommand.command, ExplainCommand.command,
-                DeadLettersCommand.command,
+                DeadLettersCommand.command, CampaignsCommand.command,
             ],
             "Apps and devices": [
                 PushCommand.command, ChannelsCommand.command, FingerprintCommand.command,

@@ -1,0 +1,64 @@
+import EventCodec
+package import Vocabulary
+
+/// What an operator changes about a campaign; everything else of its order stays.
+package enum CampaignChange: Hashable, Sendable {
+    /// Nil: until the campaign is resumed.
+    case pause(until: Timestamp?)
+    /// Also a campaign that is cancelled, if so confirmed.
+    case resume(isConfirmed: Bool)
+    case cancel
+    /// Nil: as fast as possible, or until another order comes.
+    case pace(perSecond: Double?, until: Timestamp?)
+
+    /// Why a change is not possible.
+    package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// The campaign's next order; nil: it needs none.
+    ///
+    /// A pause or pace that is over counts as if it had never been. Pause and resume keep the pace,
+    /// but not its end: an order has only one.
+    package func order(after old: CampaignOrder?, now: Timestamp) throws(Refusal) -> CampaignOrder?
+    {
+        let effect = (old ?? CampaignOrder(.running)).effect(at: now)
+        if case .cancelled = effect {
+            switch self {
+            case .cancel: return old
+            case .resume(isConfirmed: true): return nil
+            case .resume(isConfirmed: false):
+                throw Refusal(
+                    description: "is cancelled; add --yes to let it run again: events that ended"
+                        + " stay as they are"
+                )
+            case .pause, .pace: throw Refusal(description: "is cancelled; resume it first")
+            }
+        }
+        let pace = pace(of: effect, old)
+        switch self {
+        case .pause(let until): return CampaignOrder(.paused, perSecond: pace, until: until)
+        case .resume: return pace.map { CampaignOrder(.running, perSecond: $0) }
+        case .cancel: return CampaignOrder(.cancelled)
+        case .pace(let perSecond, let until):
+            if case .paused(let end) = effect {
+                guard until == nil else {
+                    throw Refusal(
+                        description: "is paused, so --until would end the pause; resume it first"
+                    )
+                }
+                return CampaignOrder(.paused, perSecond: perSecond, until: end)
+            }
+            return perSecond.map { CampaignOrder(.running, perSecond: $0, until: until) }
+        }
+    }
+
+    /// The pace that holds, or that a paused campaign keeps.
+    private func pace(of effect: CampaignOrder.Effect, _ order: CampaignOrder?) -> Double? {
+        switch effect {
+        case .paced(let perSecond): perSecond
+        case .paused: order?.perSecond
+        case .running, .cancelled: nil
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import JSON
+package import Vocabulary
+
+/// The outcomes of one campaign in the results topic.
+package struct CampaignCounts: Hashable, Sendable {
+    package private(set) var outcomes: [OutcomeKind: Int] = [:]
+    /// How many records of the topic were read, of any campaign.
+    package private(set) var recordCount = 0
+    /// Whether the topic was read to its end.
+    package internal(set) var isComplete = false
+
+    package init() {}
+
+    package var total: Int { outcomes.values.reduce(0, +) }
+
+    /// Counts a record of the results topic, if it is an outcome of the campaign.
+    package mutating func count(_ value: [UInt8]?, of campaign: CampaignName) {
+        recordCount += 1
+        // Most records are of other campaigns; a document that is only searched is cheap.
+        var document = JSONDocument()
+        guard let value, (try? document.parse(value)) != nil,
+            let name = document.member(of: document.root, named: Self.campaign), name.isString,
+            document.content(of: name).elementsEqual(campaign.utf8),
+            let outcome = document.member(of: document.root, named: Self.outcome)
+                .flatMap({ document.string($0) }),
+            let kind = OutcomeKind(rawValue: outcome)
+        else { return }
+        outcomes[kind, default: 0] += 1
+    }
+
+    private static let campaign = JSONName("campaign")
+    private static let outcome = JSONName("outcome")
+}
+
+/// What `heliograph campaigns show` prints.
+package struct CampaignReport: Sendable {
+    package let entry: CampaignEntry
+    package let counts: CampaignCounts
+    private let now: Timestamp
+
+    init(_ entry: CampaignEntry, _ counts: CampaignCounts, now: Timestamp) {
+        self.entry = entry
+        self.counts = counts
+        self.now = now
+    }
+
+    /// One fact a line, in two columns; without outcomes that did not occur.
+    package var text: String {
+        var rows = [
+            ("campaign", entry.campaign.description), ("holds", entry.holding(at: now)),
+            ("written", entry.writtenAt.map(CampaignEntry.text) ?? "-"),
+            ("outcomes", "\(counts.total)"),
+        ]
+        for kind in OutcomeKind.allCases {
+            if let count = counts.outcomes[kind] { rows.append((kind.rawValue, "\(count)")) }
+        }
+        let width = (rows.map(\.0.count).max() ?? 0) + 2
+        return rows.map { name, value in
+            name + String(repeating: " ", count: width - name.count) + value
+        }.joined(separator: "\n")
+    }
+
+    /// The same as a JSON object on one line, with every kind of outcome.
+    package var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        entry.write(at: now, &writer)
+        writer.name("outcomes")
+        writer.beginObject()
+        for kind in OutcomeKind.allCases {
+            writer.name(kind.rawValue)
+            writer.integer(Int64(counts.outcomes[kind] ?? 0))
+        }
+        writer.endObject()
+        writer.name("complete")
+        writer.bool(counts.isComplete)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,75 @@
+import EventCodec
+import JSON
+import SystemIO
+package import Vocabulary
+
+/// A campaign's order, and when it was written.
+package struct CampaignEntry: Hashable, Sendable {
+    package let campaign: CampaignName
+    /// Nil: the campaign has none, and runs.
+    package let order: CampaignOrder?
+    /// The time of the order's record, if it has one.
+    package let writtenAt: Timestamp?
+
+    package init(_ campaign: CampaignName, _ order: CampaignOrder?, writtenAt: Timestamp? = nil) {
+        self.campaign = campaign
+        self.order = order
+        self.writtenAt = writtenAt
+    }
+
+    /// What holds now, in a few words.
+    package var holding: String { holding(at: SystemClock.wallClock) }
+
+    /// Time, campaign and what holds now, for people; `-` for an unknown time.
+    package var line: String {
+        [writtenAt.map(Self.text) ?? "-", campaign.description, holding].joined(separator: "  ")
+    }
+
+    /// The same as a JSON object on one line.
+    package var json: String { json(at: SystemClock.wallClock) }
+
+    /// What holds at a time; an order whose end has come says since when.
+    package func holding(at now: Timestamp) -> String {
+        guard let order else { return CampaignOrder(.running).summary }
+        guard let until = order.until, until <= now else { return order.summary }
+        let pace = order.state == .paused ? order.perSecond : nil
+        return "\(CampaignOrder(.running, perSecond: pace).summary) since \(Self.text(until))"
+    }
+
+    package func json(at now: Timestamp) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        write(at: now, &writer)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// Writes the members of an open object: the order as in its record, and what holds.
+    func write(at now: Timestamp, _ writer: inout JSONWriter) {
+        writer.name("campaign")
+        writer.string(campaign.description)
+        writer.name("holds")
+        writer.string((order ?? CampaignOrder(.running)).effect(at: now).word)
+        writer.name("order")
+        if let order { writer.raw(order.value) } else { writer.null() }
+        writer.name("written_at")
+        writer.string(writtenAt.map(Self.text))
+    }
+
+    static func text(_ time: Timestamp) -> String {
+        var text: [UInt8] = []
+        time.appendRFC3339(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension CampaignOrder.Effect {
+    fileprivate var word: String {
+        switch self {
+        case .running: "running"
+        case .paced: "paced"
+        case .paused: "paused"
+        case .cancelled: "cancelled"
+        }
+    }
+}

@@ -1,0 +1,240 @@
+package import Configuration
+import EventCodec
+import KafkaIO
+package import Log
+import SystemIO
+package import Vocabulary
+
+/// Runs `heliograph campaigns`: reads the campaigns' topic, and writes orders to it.
+///
+/// It blocks, so only commands may use it.
+package struct Campaigns {
+    /// Why an order is not in Kafka, as far as the command knows.
+    package enum WriteError: Error {
+        /// Nothing was written.
+        case failed(ServiceError)
+        /// Kafka did not answer; the order may be there.
+        case unanswered(ServiceError)
+    }
+
+    /// The most records taken from Kafka at a time.
+    private static let batch = 1000
+    private static let key = "campaigns.topic"
+    /// How long Kafka may take to acknowledge an order.
+    private static let patience = Duration.seconds(30)
+    private static let progressInterval = Duration.seconds(5)
+
+    private let configuration: Configuration
+    private let topic: KafkaTopic
+
+    /// - Throws: If the configuration names no topic.
+    package init(_ configuration: Configuration) throws(ServiceError) {
+        guard let topic = configuration.campaigns.topic else {
+            throw ServiceError(
+                text: "\(Self.key): is null, so campaigns cannot be paused or cancelled; set it"
+            )
+        }
+        self.configuration = configuration
+        self.topic = topic
+    }
+
+    /// Reads every order.
+    ///
+    /// - Parameter complain: Called for each malformed record, which changes nothing.
+    /// - Returns: The campaigns with an order, sorted by name.
+    /// - Throws: If the topic cannot be read.
+    package func list(complain: (String) -> Void) throws(ServiceError) -> [CampaignEntry] {
+        try read(complain: complain).values.sorted { $0.campaign < $1.campaign }
+    }
+
+    /// A campaign's order, and its outcomes in the whole results topic.
+    ///
+    /// - Parameters:
+    ///   - campaign: The campaign.
+    ///   - limit: How long to count outcomes; then the counts are incomplete.
+    ///   - complain: Called for each malformed record of the campaigns' topic.
+    ///   - progress: Called every few seconds with the number of records read.
+    /// - Returns: What holds, and the counts.
+    /// - Throws: If a topic cannot be read.
+    package func show(
+        _ campaign: CampaignName,
+        within limit: Duration,
+        complain: (String) -> Void,
+        progress: (Int) -> Void
+    ) throws(ServiceError) -> CampaignReport {
+        let entry = try read(complain: complain)[campaign] ?? CampaignEntry(campaign, nil)
+        let counts = try count(campaign, until: SystemClock.now + limit, progress)
+        return CampaignReport(entry, counts, now: SystemClock.wallClock)
+    }
+
+    /// Reads a campaign's order, changes it, and returns once Kafka has acknowledged the change.
+    ///
+    /// Of two commands at the same time, the later record holds.
+    ///
+    /// - Returns: What holds now.
+    package func apply(
+        _ change: CampaignChange,
+        to campaign: CampaignName,
+        complain: (String) -> Void
+    ) throws(WriteError) -> CampaignEntry {
+        let order: CampaignOrder?
+        do {
+            let old = try read(complain: complain)[campaign]?.order
+            order = try change.order(after: old, now: SystemClock.wallClock)
+        } catch let refusal as CampaignChange.Refusal {
+            throw .failed(ServiceError(text: "\(campaign) \(refusal)"))
+        } catch let error as ServiceError {
+            throw .failed(error)
+        } catch {
+            throw .failed(ServiceError(text: "\(error)"))
+        }
+        try write(order, of: campaign)
+        return CampaignEntry(campaign, order, writtenAt: SystemClock.wallClock)
+    }
+
+    // MARK: Reading
+
+    private func read(
+        complain: (String) -> Void
+    ) throws(ServiceError) -> [CampaignName: CampaignEntry] {
+        var entries: [CampaignName: CampaignEntry] = [:]
+        try scan(topic, Self.key, until: Instant(nanoseconds: .max)) { record, partition in
+            do throws(CampaignOrderError) {
+                let read = try CampaignRecord(record)
+                entries[read.campaign] = read.order.map { order in
+                    CampaignEntry(read.campaign, order, writtenAt: record.timestamp)
+                }
+            } catch {
+                complain(
+                    "\(partition)@\(record.offset): malformed, so the order before it holds: \(error)"
+                )
+            }
+        } _: { _ in
+        }
+        return entries
+    }
+
+    private func count(
+        _ campaign: CampaignName,
+        until end: Instant,
+        _ progress: (Int) -> Void
+    ) throws(ServiceError) -> CampaignCounts {
+        var counts = CampaignCounts()
+        counts.isComplete = try scan(configuration.results.topic, "results.topic", until: end) {
+            record,
+            _ in
+            counts.count(record.value, of: campaign)
+        } _: { count in
+            progress(count)
+        }
+        return counts
+    }
+
+    /// Reads a topic from its beginning to its end at the start.
+    ///
+    /// - Returns: Whether it was read to its end before the time.
+    @discardableResult
+    private func scan(
+        _ topic: KafkaTopic,
+        _ key: String,
+        until end: Instant,
+        _ take: (Record, TopicPartition) -> Void,
+        _ progress: (Int) -> Void
+    ) throws(ServiceError) -> Bool {
+        let waiter = try CommandWaiter()
+        let scan: TopicScan
+        do throws(KafkaError) {
+            scan = try TopicScan(
+                topic: topic,
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                properties: configuration.kafka.properties,
+                wakeup: waiter.wakeup.fileDescriptor,
+                deadline: Configuration.kafkaDeadline,
+                patience: configuration.topicPatience.ofCommands
+            )
+        } catch {
+            throw ServiceError(error, reading: topic, of: key, configuration)
+        }
+        defer { scan.destroyAside() }
+        var records: [Record] = []
+        var count = 0
+        var nextProgress = SystemClock.now + Self.progressInterval
+        while !scan.isComplete {
+            guard SystemClock.now < end else { return false }
+            do throws(KafkaError) {
+                _ = try scan.poll(budget: Self.batch, into: &records)
+            } catch {
+                throw ServiceError(text: "\(key): '\(topic)' cannot be read: \(error)")
+            }
+            let partitions = scan.partitions
+            for record in records { take(record, partitions[record.partition]) }
+            count += records.count
+            if SystemClock.now >= nextProgress {
+                nextProgress = SystemClock.now + Self.progressInterval
+                progress(count)
+            }
+            let isIdle = records.isEmpty
+            records.removeAll(keepingCapacity: true)
+            if isIdle, !scan.isComplete { try waiter.wait(until: min(end, nextProgress)) }
+        }
+        return true
+    }
+
+    // MARK: Writing
+
+    private func write(_ order: CampaignOrder?, of campaign: CampaignName) throws(WriteError) {
+        do throws(ServiceError) {
+            let waiter = try CommandWaiter()
+            let producer = try makeProducer(waiter)
+            defer { producer.abandon() }
+            try produce(order, of: campaign, producer)
+            let end = SystemClock.now + Self.patience
+            var events: [ProducerEvent] = []
+            while SystemClock.now < end {
+                _ = producer.poll(budget: 100, into: &events)
+                for case .deliveryReported(_, let error) in events {
+                    guard let error else { return }
+                    throw ServiceError(text: "\(Self.key): '\(topic)' cannot be written: \(error)")
+                }
+                events.removeAll(keepingCapacity: true)
+                try waiter.wait(until: end)
+            }
+        } catch {
+            throw .failed(error)
+        }
+        throw .unanswered(
+            ServiceError(
+                text: "\(Self.key): Kafka did not acknowledge the order; it may be written: list"
+                    + " the campaigns before you try again"
+            )
+        )
+    }
+
+    private func makeProducer(_ waiter: CommandWaiter) throws(ServiceError) -> Producer {
+        do throws(KafkaError) {
+            return try Producer(
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                properties: configuration.kafka.properties,
+                wakeup: waiter.wakeup.fileDescriptor
+            )
+        } catch {
+            throw ServiceError(text: "kafka.properties: \(error.text)")
+        }
+    }
+
+    private func produce(
+        _ order: CampaignOrder?,
+        of campaign: CampaignName,
+        _ producer: Producer
+    ) throws(ServiceError) {
+        do throws(ProduceError) {
+            try producer.produce(topic: topic, key: campaign.utf8, value: order?.value, tag: 0)
+        } catch {
+            switch error {
+            case .queueFull: preconditionFailure("the queue has room for one record")
+            case .refused(let cause):
+                throw ServiceError(text: "\(Self.key): '\(topic)' cannot be written: \(cause)")
+            }
+        }
+    }
+}

@@ -1,0 +1,362 @@
+"""Campaigns: what an event names, the orders that processes read, and `heliograph campaigns`."""
+
+import json
+import time
+
+import pytest
+
+from harness import contracts
+from harness.apache_kafka import LIMITED
+from harness.commands import run_command
+from harness.deadlines import eventually
+from harness.events import new_event, record
+from harness.kafka import Written
+from harness.rights import Rights
+from harness.service import outcomes_of
+
+CAMPAIGN = 'spring "sale" ü'
+PAUSED, CANCELLED = {"state": "paused"}, {"state": "cancelled"}
+
+
+def order(campaign, value):
+    text = None if value is None else json.dumps(value).encode()
+    return Written(text, key=campaign.encode())
+
+
+class Bed:
+    """A bench with a campaigns' topic."""
+
+    def __init__(self, broker, benches, simulator, folder, partitions=1):
+        self.kafka = broker
+        self.bench = benches(broker, 1)
+        self.simulator = simulator
+        self.folder = folder
+        self.topic = f"{self.bench.topics.source}.campaigns"
+        broker.create(self.topic, partitions, **{"cleanup.policy": "compact"})
+
+    def settings(self, **changes):
+        return self.bench.configuration(
+            self.simulator, campaigns={"topic": self.topic}, **changes
+        )
+
+    def write(self, *orders):
+        return self.kafka.produce(self.topic, list(orders))
+
+    def start(self, **changes):
+        return self.bench.start(self.settings(**changes))
+
+    def command(self, *words):
+        return run_command(self.folder, self.settings(), "campaigns", *words)
+
+    def listed(self):
+        ended = self.command("list", "--json")
+        assert ended.code == 0, ended.output
+        return {entry["campaign"]: entry for entry in map(json.loads, ended.out)}
+
+    def newest(self):
+        """{campaign: its newest order, or None}, in the words of another program."""
+        found = {}
+        for message in self.kafka.read_all(self.topic):
+            value = message.value()
+            found[message.key().decode()] = None if value is None else json.loads(value)
+        return found
+
+
+@pytest.fixture
+def bed(broker, benches, simulators, tmp_path):
+    return Bed(broker, benches, simulators({}), tmp_path)
+
+
+def counted(service):
+    """{state: the number of campaigns with such an order}."""
+    found = {}
+    for line in service.fetch("/metrics")[1].splitlines():
+        for state in ("running", "paused", "cancelled"):
+            if line.startswith(f'heliograph_campaign_orders{{state="{state}"}} '):
+                found[state] = int(line.split()[-1])
+    return found
+
+
+def metric(service, name):
+    lines = service.fetch("/metrics")[1].splitlines()
+    [line] = [line for line in lines if line.startswith(f"heliograph_{name} ")]
+    return int(line.split()[-1])
+
+
+# Events
+
+
+@pytest.mark.core
+def test_an_outcome_names_its_events_campaign(bed):
+    passed = int(time.time()) - 60
+    good = new_event(campaign=CAMPAIGN, not_before=passed)
+    invalid = new_event(campaign=CAMPAIGN, priority=7)
+    listed = new_event(campaign=CAMPAIGN)
+    listed["recipients"] = [listed.pop("device_token")]
+    plain = new_event()
+    service = bed.start().wait_until_ready()
+    events = good, invalid, listed, plain
+    bed.bench.produce([Written(json.dumps(event).encode(), event["id"].encode()) for event in events])
+    bed.bench.wait_for_outcomes(4, service=service)
+    service.drain()
+    found = [outcome for _, outcome in outcomes_of(bed.kafka, bed.bench.topics)]
+    assert sorted(
+        (outcome["event_id"], outcome["outcome"], outcome.get("campaign")) for outcome in found
+    ) == sorted(
+        [
+            (good["id"], "accepted", CAMPAIGN),
+            (invalid["id"], "invalid", CAMPAIGN),
+            (listed["id"], "accepted", CAMPAIGN),
+            (plain["id"], "accepted", None),
+        ]
+    )
+
+
+# Orders
+
+
+def test_a_process_reads_all_orders_before_it_starts_and_follows_them(bed):
+    bed.write(
+        *(order(f"paused-{number}", PAUSED) for number in range(700)),
+        *(order(f"cancelled-{number}", CANCELLED) for number in range(300)),
+        *(order(f"paused-{number}", None) for number in range(100)),
+        order("paced", {"state": "running", "per_second": 0.5}),
+    )
+    broken = bed.write(
+        Written(b"{", key=b"paused-100"),
+        Written(b'{"state":"paused"}', key=b"two\nlines"),
+        order("paused-101", {"state": "running", "per_second": 0}),
+        order("paced", {"state": "running", "per_secnd": 5}),
+    )
+    service = bed.start().wait_until_ready()
+    [loaded] = service.log_lines("campaign orders loaded")
+    assert loaded["count"] == "901 campaigns"
+    # The order before a malformed one still holds.
+    assert counted(service) == {"running": 1, "paused": 600, "cancelled": 300}
+    assert metric(service, "campaign_orders_read_total") == 1105
+    assert metric(service, "campaign_orders_malformed_total") == len(broken)
+    lines = service.log_lines("malformed campaign order; the one before it still holds")
+    assert [line["source"] for line in lines] == [
+        f"{bed.topic}[{place.partition}]@{place.offset}" for place in broken
+    ]
+    for line, part in zip(
+        lines, ("not JSON", "not a campaign's name", "pause the campaign", "per_secnd")
+    ):
+        assert part in line["problem"], line
+
+    bed.write(order("new", CANCELLED), order("paused-100", None))
+    eventually(
+        lambda: counted(service) == {"running": 1, "paused": 599, "cancelled": 301},
+        10,
+        service.child.output,
+    )
+    first, second = service.log_lines("campaign order received")
+    assert (first["campaign"], first["order"]) == ("new", "cancelled")
+    assert (second["campaign"], second["order"]) == ("paused-100", "none")
+    service.drain()
+
+
+def test_a_topic_with_several_partitions_is_read_whole(broker, benches, simulators, tmp_path):
+    bed = Bed(broker, benches, simulators({}), tmp_path, partitions=3)
+    for partition in (0, 2):
+        bed.kafka.produce(bed.topic, [order(f"c{partition}", PAUSED)], partition)
+    service = bed.start().wait_until_ready()
+    assert counted(service)["paused"] == 2
+    bed.kafka.produce(bed.topic, [order("c1", PAUSED)], 1)
+    eventually(lambda: counted(service)["paused"] == 3, 10, service.child.output)
+    service.drain()
+    assert list(bed.listed()) == ["c0", "c1", "c2"]
+
+
+@pytest.mark.kafka
+@pytest.mark.takes(20)
+def test_nothing_is_sent_before_the_orders_are_known(apache, benches, simulators, tmp_path):
+    bed = Bed(apache.kafka, benches, simulators({}), tmp_path)
+    topics = bed.bench.topics
+    rights = Rights(apache, LIMITED)
+    allowed = {
+        ("TOPIC", name, operation)
+        for name in (*vars(topics).values(), bed.topic)
+        for operation in ("READ", "WRITE", "DESCRIBE")
+    } | {("GROUP", bed.bench.group, "READ")}
+    forbidden = ("TOPIC", bed.topic, "READ")
+    rights.set(allowed - {forbidden})
+    login = apache.login(**{"sasl.username": LIMITED})
+    kafka = {"bootstrap_servers": apache.server("LOGIN"), "properties": login}
+    bed.bench.produce([record(new_event())])
+
+    # It can also be stopped while it waits.
+    service = bed.start(kafka=kafka)
+    reason = "loading campaign orders: "
+    eventually(lambda: reason in service.fetch("/ready")[1], 30, service.child.output)
+    service.drain()
+    assert "shutdown requested during startup; no records were consumed" in service.messages()
+
+    service = bed.start(kafka=kafka)
+    eventually(lambda: reason in service.fetch("/ready")[1], 30, service.child.output)
+    assert "TOPIC_AUTHORIZATION_FAILED" in service.fetch("/ready")[1]
+    assert bed.simulator.requests() == []
+    rights.set(allowed)
+    service.wait_until_ready(60)
+    bed.bench.wait_for_outcomes(1, service=service)
+
+    # Later on, the known orders keep holding.
+    bed.write(order("a", PAUSED))
+    eventually(lambda: counted(service)["paused"] == 1, 10, service.child.output)
+    rights.set(allowed - {forbidden})
+    eventually(
+        lambda: any("campaign orders cannot be read" in one for one in service.warnings()),
+        60,
+        service.child.output,
+    )
+    assert counted(service)["paused"] == 1
+    rights.set(allowed)
+    bed.write(order("b", PAUSED))
+    eventually(lambda: counted(service)["paused"] == 2, 60, service.child.output)
+    eventually(lambda: service.warnings() == set(), 60, service.child.output)
+    service.drain()
+
+
+@pytest.mark.kafka
+def test_check_wants_a_compacted_topic(apache, benches, simulators, tmp_path):
+    bed = Bed(apache.kafka, benches, simulators({}), tmp_path)
+    ended = run_command(tmp_path, bed.settings(), "check", "--connect")
+    assert ended.code == 0, ended.output
+    [line] = [line for line in ended.out if "campaigns.topic" in line]
+    assert line.endswith(f"'{bed.topic}' has 1 partition and can be read")
+    apache.kafka.configure(bed.topic, **{"cleanup.policy": "delete"})
+    eventually(
+        lambda: run_command(tmp_path, bed.settings(), "check", "--connect").code == 1,
+        60,
+        "the broker to know of the policy",
+    )
+    ended = run_command(tmp_path, bed.settings(), "check", "--connect")
+    [line] = [line for line in ended.out if line.startswith("failed")]
+    assert f"'{bed.topic}' is not compacted" in line and "cleanup.policy=compact" in line
+
+
+def test_a_missing_topic_is_created_with_one_partition(broker, benches, simulators, tmp_path):
+    bench, simulator = benches(broker, 2), simulators({})
+    name = f"{bench.topics.source}.campaigns"
+    settings = bench.configuration(simulator, campaigns={"topic": name})
+    ended = run_command(tmp_path, settings, "check", "--connect")
+    assert ended.code == 1
+    assert f"--create --topic {name} --partitions 1 --config cleanup.policy=compact" in ended.output
+    settings["kafka"]["create_topics"] = True
+    service = bench.start(settings).wait_until_ready()
+    assert list(broker.partitions(name)) == [0]
+    service.drain()
+
+
+# Commands
+
+
+@pytest.mark.core
+def test_commands_change_what_holds(bed):
+    """Each command, what it prints, and the record that another program finds."""
+    hour = {"until": 4_000_000_000}
+    at = "2096-10-02T07:06:40.000Z"
+    for words, said, value in [
+        (["pause"], "paused", {"state": "paused"}),
+        (["pace", "500/s"], "paused, then at 500/s", {"state": "paused", "per_second": 500}),
+        (["resume"], "running at 500/s", {"state": "running", "per_second": 500}),
+        (["pause", "--until", at], f"paused until {at}, then at 500/s",
+         {"state": "paused", "per_second": 500, **hour}),
+        (["pace", "none"], f"paused until {at}", {"state": "paused", **hour}),
+        (["resume"], "running", None),
+        (["pace", "0.5", "--until", at], f"running at 0.5/s until {at}",
+         {"state": "running", "per_second": 0.5, **hour}),
+        (["cancel", "--yes"], "cancelled", {"state": "cancelled"}),
+        (["resume", "--yes"], "running", None),
+    ]:
+        [command, *options] = words
+        ended = bed.command(command, CAMPAIGN, *options)
+        assert (ended.code, ended.out) == (0, [f"{CAMPAIGN}: {said}"]), ended.output
+        found = bed.newest()[CAMPAIGN]
+        if value is None:
+            assert found is None
+            assert bed.listed() == {}
+        else:
+            assert found == {"per_second": None, "until": None, **value}
+            assert not list(contracts.validator("campaign-order.v1").iter_errors(found))
+            assert bed.listed()[CAMPAIGN]["order"] == found
+
+
+def test_a_running_service_obeys_commands(bed):
+    service = bed.start().wait_until_ready()
+    for words, state in ((["pause", "a"], "paused"), (["cancel", "a", "--yes"], "cancelled")):
+        assert bed.command(*words).code == 0
+        eventually(lambda state=state: counted(service)[state] == 1, 10, service.child.output)
+    assert [line["order"] for line in service.log_lines("campaign order received")] == [
+        "paused", "cancelled",
+    ]
+    service.drain()
+
+
+def test_list_and_show(bed):
+    outcomes = [
+        (kind, campaign)
+        for kind, campaign, count in [
+            ("accepted", CAMPAIGN, 3), ("cancelled", CAMPAIGN, 2), ("accepted", "other", 4),
+            ("accepted", None, 1),
+        ]
+        for _ in range(count)
+    ]
+    bed.kafka.produce(
+        bed.bench.topics.results,
+        [
+            Written(json.dumps({"outcome": kind, **({"campaign": name} if name else {})}).encode())
+            for kind, name in outcomes
+        ],
+    )
+    bed.write(order("b", PAUSED), order(CAMPAIGN, CANCELLED), order("a", None))
+    [broken] = bed.write(order("b", {"state": "stopped"}))
+    ended = bed.command("list")
+    assert ended.code == 0
+    assert [line.split("  ")[1:] for line in ended.out] == [["b", "paused"], [CAMPAIGN, "cancelled"]]
+    place = f"{bed.topic}[{broken.partition}]@{broken.offset}: malformed"
+    assert any(place in line for line in ended.err), ended.err
+    assert ended.err[-1] == "heliograph: 2 campaigns"
+
+    ended = bed.command("show", CAMPAIGN)
+    assert ended.code == 0, ended.output
+    rows = dict(line.split(maxsplit=1) for line in ended.out)
+    assert rows.pop("written") != "-"
+    assert rows == {
+        "campaign": CAMPAIGN, "holds": "cancelled", "outcomes": "5", "accepted": "3",
+        "cancelled": "2",
+    }
+    [line] = bed.command("show", "other", "--json").out
+    shown = json.loads(line)
+    assert (shown["holds"], shown["order"], shown["complete"]) == ("running", None, True)
+    assert shown["outcomes"]["accepted"] == 4 and sum(shown["outcomes"].values()) == 4
+
+
+@pytest.mark.parametrize(
+    "words, code, part",
+    [
+        (["cancel", CAMPAIGN], 64, "add --yes"),
+        (["pause", "x" * 129], 64, "1 to 128 characters"),
+        (["pause", CAMPAIGN, "--until", "2020-01-01T00:00:00Z"], 64, "a time to come"),
+        (["pace", CAMPAIGN, "0/s"], 64, "a rate such as 500/s"),
+        (["pace", CAMPAIGN, "nan"], 64, "a rate such as 500/s"),
+        (["pace", CAMPAIGN, "none", "--until", "1h"], 64, "needs a rate"),
+        (["pause", "gone"], 1, "gone is cancelled; resume it first"),
+        (["resume", "gone"], 1, "gone is cancelled; add --yes"),
+    ],
+    ids=lambda value: "-".join(value)[:40] if isinstance(value, list) else None,
+)
+def test_a_wrong_command_writes_nothing(bed, words, code, part):
+    bed.write(order("gone", CANCELLED))
+    ended = bed.command(*words)
+    assert ended.code == code, ended.output
+    assert part in ended.output
+    assert bed.newest() == {"gone": CANCELLED}
+
+
+def test_without_a_topic_the_commands_say_so(broker, benches, simulators, tmp_path):
+    settings = benches(broker, 1).configuration(simulators({}))
+    ended = run_command(tmp_path, settings, "campaigns", "list")
+    assert (ended.code, ended.err) == (
+        1, ["heliograph: campaigns.topic: is null, so campaigns cannot be paused or cancelled; set it"],
+    )

@@ -235,7 +235,9 @@ enum CampaignsCommand {
                 to: arguments[name],
                 complain: Console.complain
             )
-            Console.show("\(entry.campaign): \(entry.holding)")
+            let text = "\(entry.campaign): \(entry.holding)"
+            // The order is in Kafka even if nobody can read so here.
+            Console.show(text, orTell: text)
         } catch {
             switch error {
             case .failed(let cause):

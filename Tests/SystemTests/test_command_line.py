@@ -18,10 +18,14 @@ COMMANDS = {
     "channels": 1,
     "tail": 1,
     "dead-letters": 1,
+    "campaigns": 1,
     "fingerprint": 1,
     "health": 1,
 }
-NESTED = [("channels", "list"), ("channels", "create"), ("dead-letters", "replay")]
+NESTED = [
+    ("channels", "list"), ("channels", "create"), ("dead-letters", "replay"),
+    ("campaigns", "pause"),
+]
 
 
 def heliograph(*words, **variables):
@@ -72,6 +76,7 @@ NOT_THERE = [
     ("channels", "list", "--config", "/nowhere.yaml", "--bundle-id", "com.example.App"),
     ("tail", "--config", "/nowhere.yaml"),
     ("dead-letters", "list", "--config", "/nowhere.yaml"),
+    ("campaigns", "cancel", "spring", "--yes", "--config", "/nowhere.yaml"),
     ("fingerprint", "00ff", "--key-file", "/nowhere.key"),
     ("health", "--url", "http://127.0.0.1:1/live"),
 ]
@@ -335,6 +340,7 @@ ASK = {"bash": asked_of_bash, "fish": asked_of_fish, "zsh": asked_of_zsh}
         (["channels", ""], ["create", "delete", "list", "read"], ["tail"]),
         (["help", "channels", "l"], ["list"], []),
         (["dead-letters", "replay", "--dry"], ["--dry-run"], []),
+        (["campaigns", "p"], ["pause", "pace"], ["cancel"]),
         (["tail", "--no"], ["--no-follow"], ["--json"]),
         (["tail", "--outcome", "un"], ["unregistered", "undeliverable"], ["rejected"]),
         (["tail", "--config", "x", "--color", ""], ["always", "auto", "never"], ["--json"]),

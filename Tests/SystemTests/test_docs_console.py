@@ -494,7 +494,7 @@ def test_commands_and_options_of_a_page_exist(page):
         # A table row may name several: `dead-letters list|replay`.
         for choice in words[0].replace("\\", "").split("|") if words else []:
             subcommands = [] if choice.startswith("-") else [choice]
-            if choice in ("channels", "dead-letters") and words[1:]:
+            if choice in ("channels", "dead-letters", "campaigns") and words[1:]:
                 subcommands.append(words[1].replace("\\", "").split("|")[0])
             shown = manual(program, *subcommands)
             assert shown, f"no such command: {command}"

@@ -118,3 +118,14 @@ def test_dead_letters_that_cannot_be_shown_are_an_error(run, settings, bench):
     [_] = run(settings, "dead-letters", "list")
     [_] = run(settings, "dead-letters", "list", "--json")
     [_] = run(settings, "dead-letters", "replay", "--dry-run")
+
+
+def test_what_holds_for_a_campaign_is_repeated_on_standard_error(run, settings, bench):
+    """The order is in Kafka even if nobody could read so."""
+    topic = bench.kafka.create(f"{bench.topics.source}.campaigns", 1, **{"cleanup.policy": "compact"})
+    settings = {**settings, "campaigns": {"topic": topic}}
+    lines = run(settings, "campaigns", "pause", "spring")
+    assert lines[0] == "heliograph: spring: paused"
+    assert [message.key() for message in bench.kafka.read_all(topic)] == [b"spring"]
+    for words in (["list"], ["list", "--json"], ["show", "spring"]):
+        [_] = run(settings, "campaigns", *words)

@@ -28,9 +28,10 @@ extension Arrival {
         if let invalid { return outcome(of: invalid, ending) }
         if facts.kind == .fanOut, let fanOut {
             // The event as a whole is refused.
-            return outcome(of: fanOut.invalidEvent(.schemaViolation, []), ending)
+            let invalid = fanOut.invalidEvent(.schemaViolation, ending.violations)
+            return outcome(of: invalid, ending)
         }
-        return Outcome(
+        var outcome = Outcome(
             kind: ending.kind,
             reason: ending.reason,
             decidedBy: ending.finding.decidedBy,
@@ -47,6 +48,8 @@ extension Arrival {
             receivedAt: firstReceivedAt,
             completedAt: ending.completedAt
         )
+        if case .invalid = ending.kind { outcome.violations += ending.violations }
+        return outcome
     }
 
     private func outcome(of invalid: InvalidEvent, _ ending: Ending) -> Outcome {
@@ -123,6 +126,18 @@ public final class Ending: Sendable {
 
     public var kind: OutcomeKind { finding.kind }
     public var reason: Reason? { finding.reason }
+
+    /// Of a valid event that must not be sent.
+    fileprivate var violations: [Violation] {
+        guard reason == .local(.notBeforeTooFar) else { return [] }
+        return [
+            Violation(
+                instanceLocation: "/not_before",
+                keywordLocation: "limits.not_before",
+                message: "is further ahead than limits.not_before allows"
+            )
+        ]
+    }
 }
 
 /// What decides an event's end: APNs' answer, or a rule of ours.

@@ -60,6 +60,14 @@ public final class TopicReader {
 
     public var partitions: PartitionTable { reader.partitions }
 
+    /// Asks a broker how many partitions another topic has, and waits for the answer.
+    public func partitionCount(
+        of topic: KafkaTopic,
+        deadline: Duration
+    ) throws(KafkaError) -> Int {
+        try client.partitionCount(of: topic, deadline: deadline)
+    }
+
     /// Whether all records were delivered that each partition held when it was first read.
     ///
     /// Stays true from then on.

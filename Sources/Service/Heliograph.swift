@@ -173,7 +173,12 @@ package struct Heliograph: Sendable {
             schemas: try ForeignSchemas(configuration, metrics: schemaMetrics, log: log),
             tokenStatus: tokenStatusReader(settings),
             campaigns: configuration.campaigns.topic.map { topic in
-                try CampaignReader(topic: topic, kafka: settings.kafka, log: log)
+                try CampaignReader(
+                    topic: topic,
+                    subscription: settings.sources + settings.topics.retry.topics,
+                    kafka: settings.kafka,
+                    log: log
+                )
             },
             count: shardCount,
             log: log

@@ -52,8 +52,8 @@ package struct Shard: ~Copyable {
     private var observer: ShardObserver
     private var decision = TurnDecision()
     private var kafkaReport = KafkaReport()
-    /// What holds for each campaign, as far as the process knows.
-    private var campaignOrders = CampaignOrders()
+    /// What holds for campaigns, as far as the process knows; nil: it follows no orders.
+    private var campaigns: CampaignsInForce?
     /// Nil: not configured, or full.
     private var inputLog: InputLogFile?
     /// This turn's moment.
@@ -166,7 +166,10 @@ package struct Shard: ~Copyable {
         control.beat(now.instant)
         if control.isShutdownRequested { engine.shutdownRequested(now: now) }
         takeCredentials()
-        if let orders = control.takeCampaignOrders() { campaignOrders = orders }
+        if let campaigns = control.takeCampaigns() {
+            self.campaigns = campaigns
+            obeyCampaigns()
+        }
         connections.timeAdvanced(loop, now: now.instant)
         connections.tellUntold { tell($0) }
         connections.flush(
@@ -268,8 +271,18 @@ package struct Shard: ~Copyable {
         kafka.takeEvents(budget: budget, &engine, now: now, &kafkaReport)
         for record in kafkaReport.records { observer.saw(record) }
         let partitions = kafka.partitions
-        for news in kafkaReport.news { observer.saw(news, partitions, now: now) }
+        for news in kafkaReport.news {
+            observer.saw(news, partitions, now: now)
+            // A pace is shared by partitions.
+            if case .partitionsAssigned = news { obeyCampaigns() }
+        }
         kafkaReport.removeAll()
+    }
+
+    private mutating func obeyCampaigns() {
+        guard let campaigns else { return }
+        let share = campaigns.share(owning: engine.assignedPartitions.count)
+        engine.campaignsOrdered(campaigns.orders, share: share, now: now)
     }
 
     private mutating func takeReports() {

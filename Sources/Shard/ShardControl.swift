@@ -14,7 +14,7 @@ package final class ShardControl: Sendable {
     /// At most one for each schema that the shard requested.
     private let schemaAnswers = Mutex<[SchemaAnswer]>([])
     /// The newest orders, until the shard takes them; nil: it has them.
-    private let campaignOrders = Mutex<CampaignOrders?>(nil)
+    private let campaignsInForce = Mutex<CampaignsInForce?>(nil)
 
     package init() throws(SystemError) {
         wakeup = try Wakeup()
@@ -42,16 +42,16 @@ package final class ShardControl: Sendable {
     }
 
     /// Gives the shard the newest orders of all campaigns.
-    package func deliver(_ orders: CampaignOrders) {
-        campaignOrders.withLock { $0 = orders }
+    package func deliver(_ campaigns: CampaignsInForce) {
+        campaignsInForce.withLock { $0 = campaigns }
         wakeup.signal()
     }
 
     /// The orders that the shard does not have yet; nil: there are none.
-    func takeCampaignOrders() -> CampaignOrders? {
-        campaignOrders.withLock { orders in
-            defer { orders = nil }
-            return orders
+    func takeCampaigns() -> CampaignsInForce? {
+        campaignsInForce.withLock { campaigns in
+            defer { campaigns = nil }
+            return campaigns
         }
     }
 
@@ -100,5 +100,25 @@ package struct SchemaAnswer: Sendable {
     package init(schema: SchemaReference, result: RegisteredSchema?) {
         self.schema = schema
         self.result = result
+    }
+}
+
+/// What holds for campaigns, and what a shard needs for its part of each pace.
+package struct CampaignsInForce: Hashable, Sendable {
+    package var orders: CampaignOrders
+    /// The partitions of all source topics and retry topics, whoever owns them.
+    package var partitionCount: Int
+
+    package init(orders: CampaignOrders, partitionCount: Int) {
+        self.orders = orders
+        self.partitionCount = partitionCount
+    }
+
+    /// A shard's part of each pace, if it owns so many of the partitions.
+    ///
+    /// The parts of all shards together are 1, so that the pace is never exceeded.
+    func share(owning count: Int) -> Double {
+        let own = max(1, count)
+        return Double(own) / Double(max(own, partitionCount))
     }
 }

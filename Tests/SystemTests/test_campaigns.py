@@ -1,5 +1,7 @@
 """Campaigns: what an event names, the orders that processes read, and `heliograph campaigns`."""
 
+import collections
+import datetime
 import json
 import time
 
@@ -11,6 +13,7 @@ from harness.commands import run_command
 from harness.deadlines import eventually
 from harness.events import new_event, record
 from harness.kafka import Written
+from harness.retries import create_retry_topics
 from harness.rights import Rights
 from harness.service import outcomes_of
 
@@ -360,3 +363,126 @@ def test_without_a_topic_the_commands_say_so(broker, benches, simulators, tmp_pa
     assert (ended.code, ended.err) == (
         1, ["heliograph: campaigns.topic: is null, so campaigns cannot be paused or cancelled; set it"],
     )
+
+
+# What orders do
+
+
+def many(count, **fields):
+    """An event for so many devices of its own."""
+    event = new_event(campaign=CAMPAIGN, **fields)
+    token = event.pop("device_token")
+    event["recipients"] = [f"a11ce000{token[-28:]}{number:028x}" for number in range(count)]
+    return event
+
+
+def ended(bed):
+    """{(event, recipient): its outcomes}."""
+    found = {}
+    for _, outcome in outcomes_of(bed.kafka, bed.bench.topics):
+        place = outcome["event_id"], outcome.get("recipient")
+        found.setdefault(place, []).append(outcome["outcome"])
+    return found
+
+
+def produce(bed, events):
+    bed.bench.produce([Written(json.dumps(event).encode(), event["id"].encode()) for event in events])
+
+
+@pytest.fixture
+def slow_bed(broker, benches, simulators, tmp_path):
+    bed = Bed(broker, benches, simulators({"latency_ms": 100}), tmp_path)
+    create_retry_topics(bed.bench, "1s", "5s")
+    return bed
+
+
+def slowly(bed, **changes):
+    """So few places that a send takes a while."""
+    retry = {"later": ["1s", "5s"]}
+    return bed.start(limits={"in_flight_events": 200}, retry=retry, **changes)
+
+
+@pytest.mark.core
+def test_a_cancellation_ends_all_that_is_not_on_a_stream(slow_bed):
+    bed = slow_bed
+    service = slowly(bed).wait_until_ready()
+    lists, singles = [many(100) for _ in range(30)], [new_event(campaign=CAMPAIGN) for _ in range(50)]
+    produce(bed, lists + singles)
+    bed.bench.wait_for_outcomes(300, service=service)
+    bed.write(order(CAMPAIGN, CANCELLED))
+    bed.bench.wait_for_outcomes(3050, service=service)
+    other = new_event(campaign="other")
+    produce(bed, [other])
+    bed.bench.wait_for_outcomes(3051, service=service)
+    bed.bench.wait_until_settled(service=service)
+    service.drain()
+    found = ended(bed)
+    assert len(found) == 3051 and all(len(outcomes) == 1 for outcomes in found.values())
+    assert found.pop((other["id"], None)) == ["accepted"]
+    kinds = collections.Counter(outcome for [outcome] in found.values())
+    assert kinds["accepted"] >= 300 and kinds["cancelled"] >= 300 and len(kinds) == 2
+    assert len(bed.simulator.requests()) == kinds["accepted"] + 1
+    assert bed.kafka.read_all(bed.bench.topics.dead_letters) == []
+
+
+def test_a_pause_holds_over_a_restart_and_lets_others_go_on(slow_bed):
+    bed = slow_bed
+    bed.write(order(CAMPAIGN, PAUSED))
+    service = slowly(bed).wait_until_ready()
+    waiting = [many(100) for _ in range(5)] + [new_event(campaign=CAMPAIGN) for _ in range(300)]
+    others = [new_event() for _ in range(20)]
+    produce(bed, waiting + others)
+    bed.bench.wait_for_outcomes(20, service=service)
+    # More than may wait in memory has gone to the retry topics.
+    eventually(lambda: metric(service, "events_deferred_total") > 500, 30, service.child.output)
+    service.drain()
+    service = slowly(bed).wait_until_ready()
+    eventually(lambda: metric(service, "events_returned_total") > 100, 60, service.child.output)
+    assert ended(bed).keys() == {(event["id"], None) for event in others}
+    bed.write(order(CAMPAIGN, None))
+    bed.bench.wait_for_outcomes(820, service=service)
+    bed.bench.wait_until_settled(service=service)
+    service.drain()
+    found = ended(bed)
+    assert len(found) == 820
+    assert all(outcomes == ["accepted"] for outcomes in found.values())
+    assert len(bed.simulator.requests()) == 820
+
+
+@pytest.mark.takes(15)
+def test_two_processes_share_a_pace(broker, benches, simulators, tmp_path):
+    bed = Bed(broker, benches, simulators({}), tmp_path)
+    create_retry_topics(bed.bench, "1s", "5s")
+    bed.write(order(CAMPAIGN, {"state": "running", "per_second": 100}))
+    services = [slowly(bed).wait_until_ready() for _ in range(2)]
+    produce(bed, [new_event(campaign=CAMPAIGN) for _ in range(600)])
+    bed.bench.wait_for_outcomes(600, service=services[0])
+    for service in services:
+        service.drain()
+    times = sorted(
+        datetime.datetime.fromisoformat(outcome["completed_at"])
+        for _, outcome in outcomes_of(bed.kafka, bed.bench.topics)
+    )
+    assert len(times) == 600
+    # At 100 a second, with what may be sent at once.
+    assert (times[-1] - times[0]).total_seconds() > 600 / 100 - 1
+
+
+def test_an_event_is_not_sent_before_its_time(slow_bed):
+    bed = slow_bed
+    service = slowly(bed).wait_until_ready()
+    at = int(time.time()) + 4
+    event, listed = new_event(not_before=at), many(3, not_before=at)
+    far = new_event(not_before=at + 86_400)
+    produce(bed, [event, listed, far])
+    bed.bench.wait_for_outcomes(5, service=service)
+    bed.bench.wait_until_settled(service=service)
+    service.drain()
+    outcomes = [outcome for _, outcome in outcomes_of(bed.kafka, bed.bench.topics)]
+    refused = [one for one in outcomes if one["event_id"] == far["id"]]
+    assert [(one["outcome"], one["reason"]) for one in refused] == [("invalid", "NotBeforeTooFar")]
+    sent = [one for one in outcomes if one["event_id"] != far["id"]]
+    assert len(sent) == 4 and {one["outcome"] for one in sent} == {"accepted"}
+    for one in sent:
+        completed = datetime.datetime.fromisoformat(one["completed_at"])
+        assert completed.timestamp() >= at

@@ -24,8 +24,13 @@ final class CampaignReader: Sendable {
     private static let retryDelay = Duration.seconds(2)
     private static let progressInterval = Duration.seconds(5)
     private static let batch = 10_000
+    /// How often to count the partitions of the subscription, which may grow.
+    private static let countInterval = Duration.seconds(60)
+    private static let countDeadline = Duration.seconds(10)
 
     private let topic: KafkaTopic
+    /// The source topics and their retry topics.
+    private let subscription: [KafkaTopic]
     private let kafka: KafkaAccess
     let metrics: CampaignMetrics
     private let log: Log
@@ -56,8 +61,14 @@ final class CampaignReader: Sendable {
         var isComplete = false
     }
 
-    init(topic: KafkaTopic, kafka: KafkaAccess, log: Log) throws(SystemError) {
+    init(
+        topic: KafkaTopic,
+        subscription: [KafkaTopic],
+        kafka: KafkaAccess,
+        log: Log
+    ) throws(SystemError) {
         self.topic = topic
+        self.subscription = subscription
         self.kafka = kafka
         let published = Published()
         self.published = published
@@ -123,11 +134,20 @@ final class CampaignReader: Sendable {
         var records: [Record] = []
         var readCount = 0
         var nextProgress = SystemClock.now + Self.progressInterval
+        var partitionCount = try countPartitions(by: reader)
+        var nextCount = SystemClock.now + Self.countInterval
         var news = TroubleNews()
         while true {
             guard !isStopped.load(ordering: .acquiring) else { throw Stopped() }
             wakeup.drain()
             _ = try reader.poll(budget: Self.batch, into: &records)
+            var hasChanged = false
+            if SystemClock.now >= nextCount {
+                nextCount = SystemClock.now + Self.countInterval
+                let count = try countPartitions(by: reader)
+                hasChanged = count != partitionCount
+                partitionCount = count
+            }
             let before = table.orders
             for record in records {
                 apply(record, at: reader.partitions[record.partition], &table)
@@ -135,13 +155,12 @@ final class CampaignReader: Sendable {
             readCount += records.count
             let isIdle = records.isEmpty
             records.removeAll(keepingCapacity: true)
-            if !table.isComplete, reader.hasReachedEnd {
-                table.isComplete = true
-                publish(table.orders, to: shards)
-                tellOfLoading(table.orders)
-            } else if table.isComplete, table.orders != before {
-                publish(table.orders, to: shards)
+            let isLoaded = !table.isComplete && reader.hasReachedEnd
+            if isLoaded { table.isComplete = true }
+            if isLoaded || table.isComplete && (hasChanged || table.orders != before) {
+                publish(table.orders, partitionCount, to: shards)
             }
+            if isLoaded { tellOfLoading(table.orders) }
             // Keep the previous attempt's error until Kafka answers.
             if reader.hasReachedEnd || readCount > 0 { latestTrouble.withLock { $0 = nil } }
             if let trouble = reader.trouble { tell(trouble, &news) }
@@ -159,9 +178,25 @@ final class CampaignReader: Sendable {
         return table.isComplete ? second : min(second, nextProgress)
     }
 
-    private func publish(_ orders: CampaignOrders, to shards: [ShardControl]) {
+    private func publish(
+        _ orders: CampaignOrders,
+        _ partitionCount: Int,
+        to shards: [ShardControl]
+    ) {
         published.orders = orders
-        for shard in shards { shard.deliver(orders) }
+        let campaigns = CampaignsInForce(
+            orders: orders,
+            partitionCount: partitionCount
+        )
+        for shard in shards { shard.deliver(campaigns) }
+    }
+
+    private func countPartitions(by reader: TopicReader) throws(KafkaError) -> Int {
+        var count = 0
+        for topic in subscription {
+            count += try reader.partitionCount(of: topic, deadline: Self.countDeadline)
+        }
+        return count
     }
 
     private func tellOfLoading(_ orders: CampaignOrders) {

@@ -152,6 +152,8 @@ struct StartUp {
                 retryBudget: RetryBudget.Limits(percent: configuration.retry.budgetPercent),
                 eventAge: limits.eventAge,
                 sentOnce: configuration.retry.resendCalls ? [] : [.voip, .pushtotalk],
+                campaignShare: Double(configuration.campaigns.pausedPercent) / 100,
+                maxNotBefore: limits.notBefore,
                 hygiene: hygieneSettings,
                 transactionTimeout: configuration.results.transactional
                     ? KafkaConfiguration.transactionTimeout(in: configuration.kafka.properties)

@@ -133,6 +133,8 @@ import Vocabulary
             ],
             eventAge: .seconds(63),
             sentOnce: [.alert, .liveactivity],
+            campaignShare: 0.35,
+            maxNotBefore: .seconds(64),
             hygiene: HygieneSettings(
                 suppressesUnregistered: false,
                 dedupWindow: 5,

@@ -49,7 +49,7 @@ public struct DeadLetterHeaders: Hashable, Sendable {
         _ record: Record,
         _ source: TopicPartition
     ) -> [RecordHeader] {
-        [
+        var facts = [
             ("topic", source.topic.name),
             ("partition", "\(source.partition)"),
             ("offset", "\(record.offset)"),
@@ -59,7 +59,12 @@ public struct DeadLetterHeaders: Hashable, Sendable {
             ("class.name", Self.ownName),
             ("exception.class.name", Self.reason(outcome)),
             ("exception.message", Self.message(outcome)),
-        ].map { RecordHeader(Self.connectPrefix + $0.0, $0.1) }
+        ]
+        if let recipient = outcome.subject.recipient {
+            facts.append(("recipient", "\(recipient.index)"))
+            facts.append(("recipients", "\(recipient.count)"))
+        }
+        return facts.map { RecordHeader(Self.connectPrefix + $0.0, $0.1) }
     }
 
     private func spring(
@@ -81,6 +86,12 @@ public struct DeadLetterHeaders: Hashable, Sendable {
                 RecordHeader(prefix + "original-timestamp", bigEndian: timestamp.milliseconds)
             )
         }
+        if let recipient = outcome.subject.recipient {
+            headers += [
+                RecordHeader(prefix + "recipient", bigEndian: Int32(recipient.index)),
+                RecordHeader(prefix + "recipients", bigEndian: Int32(recipient.count)),
+            ]
+        }
         return headers
     }
 
@@ -101,8 +112,12 @@ public struct DeadLetterFacts: Hashable, Sendable {
     public var partition: Int32?
     public var offset: Offset?
     public var reason: String?
+    /// Which entry of the event's `recipients` it is about; nil: the event has none.
+    public var recipient: RecipientPlace?
 
     public init(headers: [RecordHeader]) {
+        var index: Int?
+        var count: Int?
         for header in headers {
             guard let value = header.value else { continue }
             let text = String(validating: value, as: UTF8.self)
@@ -121,8 +136,20 @@ public struct DeadLetterFacts: Hashable, Sendable {
             case DeadLetterHeaders.connectPrefix + "exception.class.name",
                 DeadLetterHeaders.springPrefix + "exception-fqcn":
                 reason = text
+            case DeadLetterHeaders.connectPrefix + "recipient": index = text.flatMap { Int($0) }
+            case DeadLetterHeaders.connectPrefix + "recipients": count = text.flatMap { Int($0) }
+            case DeadLetterHeaders.springPrefix + "recipient":
+                index = Self.number(value).map { Int($0) }
+            case DeadLetterHeaders.springPrefix + "recipients":
+                count = Self.number(value).map { Int($0) }
             default: break
             }
+        }
+        // Anyone could have written the headers.
+        if let index, let count, (1...RecipientPlace.maxCount).contains(count),
+            (0..<count).contains(index)
+        {
+            recipient = RecipientPlace(index: index, count: count)
         }
     }
 

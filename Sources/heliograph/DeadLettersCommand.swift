@@ -22,7 +22,8 @@ enum DeadLettersCommand {
         "list",
         "Print each dead letter on one line.",
         text: """
-            The columns are time, reason, event, app, source, and the dead letter's own position. \
+            The columns are time, reason, event, app, source, and the dead letter's own position; \
+            for an event with 'recipients' also 'recipient=3/500', the entry with index 3 of 500. \
             Repeating a filter means "or"; different filters combine with "and".
             """,
         parameters: [ConfigurationOption.config, json],

@@ -5,9 +5,11 @@ import Vocabulary
 @Suite struct DeadLetterHeadersTests {
     private let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 258)
 
-    private func headers(_ style: DeadLetterHeaders.Style, over own: [RecordHeader] = [])
-        -> [RecordHeader]
-    {
+    private func headers(
+        _ style: DeadLetterHeaders.Style,
+        over own: [RecordHeader] = [],
+        recipient: RecipientPlace? = nil
+    ) -> [RecordHeader] {
         let record = Record(
             partition: PartitionID(index: 0),
             offset: Offset(1 << 40),
@@ -16,11 +18,13 @@ import Vocabulary
             value: nil,
             headers: own
         )
+        var subject = OutcomeSubject(ofEvent: nil)
+        subject.recipient = recipient
         let outcome = Outcome(
             kind: .invalid,
             reason: .local(.schemaViolation),
             decidedBy: .heliograph,
-            subject: OutcomeSubject(ofEvent: nil),
+            subject: subject,
             violations: [Violation(instanceLocation: "/a", keywordLocation: "/b", message: "c")],
             receivedAt: Timestamp(milliseconds: 1_000),
             completedAt: Timestamp(milliseconds: 2_500)
@@ -84,6 +88,27 @@ import Vocabulary
         #expect(facts.partition == 258)
         #expect(facts.offset == Offset(1 << 40))
         #expect(facts.reason == "SchemaViolation")
+        #expect(facts.recipient == nil)
+        let place = RecipientPlace(index: 299, count: 1000)
+        let found = headers(style, recipient: place)
+        #expect(found.count == headers(style).count + 2)
+        #expect(DeadLetterFacts(headers: found).recipient == place)
+    }
+
+    @Test(
+        arguments: [
+            ("0", "1", true), ("999", "1000", true), ("0", "0", false), ("-1", "1", false),
+            ("1", "1", false), ("0", "1001", false), ("first", "1", false),
+            ("0", "9223372036854775807", false),
+        ]
+    )
+    func `a recipient that cannot exist is not read`(index: String, count: String, isRead: Bool) {
+        let headers = [
+            RecordHeader(name: "__connect.errors.recipient", value: Array(index.utf8)),
+            RecordHeader(name: "__connect.errors.recipients", value: Array(count.utf8)),
+        ]
+        #expect((DeadLetterFacts(headers: headers).recipient != nil) == isRead)
+        #expect(DeadLetterFacts(headers: [headers[0]]).recipient == nil)
     }
 
     @Test(

@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 from harness import contracts
-from harness.events import new_event, record
+from harness.events import encoded, new_event, record
+from harness.kafka import Written
 from harness.processes import ROOT
 from harness.retries import create_retry_topics, retrying
 
@@ -165,18 +166,22 @@ def test_records_of_the_service_match_their_messages(style, broker, simulators, 
         new_event(priority=7),
     ]
     trace = (("traceparent", PARENT), ("tracestate", b"a=b"))
+    recipients = ["510e" + "1" * 60, "not a token", "a11c" + "1" * 60]
+    many = new_event(device_token=None, recipients=recipients)
     bench.produce([record(event, headers=trace) for event in events])
+    bench.produce([Written(encoded(many), many["id"].encode(), trace)])
+    count = len(events) + len(recipients)
     service = bench.run(
         simulators({"rules": rules}),
         retry=retrying("1s"),
         results={"dead_letter_headers": style, "timing_headers": True},
     )
-    bench.wait_for_outcomes(len(events), service=service)
+    bench.wait_for_outcomes(count, service=service)
     bench.wait_until_settled(service=service)
     service.drain()
 
     outcomes = broker.read_all(bench.topics.results)
-    assert len(outcomes) == len(events)
+    assert len(outcomes) == count
     for message in outcomes:
         assert_kept("notificationOutcome", json.loads(message.value()), headers_of(message))
         known = set(MESSAGES["notificationOutcome"]["headers"]["properties"])
@@ -185,9 +190,13 @@ def test_records_of_the_service_match_their_messages(style, broker, simulators, 
     assert_kept("tokenStatus", json.loads(status.value()), headers_of(status))
     app, environment, token = status.key().decode().split("|")
     assert (environment, token) == ("production", events[1]["device_token"]) and app
-    [letter] = broker.read_all(bench.topics.dead_letters)
-    assert_kept("deadLetter", json.loads(letter.value()), headers_of(letter))
-    assert_names_known("deadLetter", headers_of(letter), ("__connect.errors.", "kafka_dlt-"))
-    [retried] = broker.read_all(retry)
-    assert_kept("retriedEvent", json.loads(retried.value()), headers_of(retried))
-    assert_names_known("retriedEvent", headers_of(retried), "heliograph-retry-")
+    letters = broker.read_all(bench.topics.dead_letters)
+    assert len(letters) == 2
+    for letter in letters:
+        assert_kept("deadLetter", json.loads(letter.value()), headers_of(letter))
+        assert_names_known("deadLetter", headers_of(letter), ("__connect.errors.", "kafka_dlt-"))
+    waiting = broker.read_all(retry)
+    assert len(waiting) == 2
+    for retried in waiting:
+        assert_kept("retriedEvent", json.loads(retried.value()), headers_of(retried))
+        assert_names_known("retriedEvent", headers_of(retried), "heliograph-retry-")

@@ -9,7 +9,7 @@ import struct
 import pytest
 
 from harness.commands import run_command, running_command
-from harness.events import new_event, record
+from harness.events import encoded, new_event, only, record
 from harness.kafka import Written
 from harness.retries import create_retry_topics, history_of
 from harness.service import outcomes_of
@@ -235,6 +235,48 @@ def test_replayed_dead_letters_are_delivered(bed):
     accepted = {o["event_id"] for o in outcomes if o["outcome"] == "accepted"}
     assert accepted == {event["id"] for event in events}
     assert bed.kafka.count(bed.bench.topics.dead_letters) == 100
+
+
+@pytest.mark.takes(10)
+def test_dead_letters_of_recipients_are_listed_and_sent_again(bed):
+    """They name the first record and its entries, although they come from a retry topic."""
+    create_retry_topics(bed.bench, "1s")
+    good, one, other = (f"{prefix}{'0a' * 28}" for prefix in ("a11ce0aa", "510e0001", "510e0002"))
+    entries = [good, "not a token", one, {"device_token": other, "collapse_id": "own"}]
+    event = new_event(device_token=None, recipients=entries)
+    [place] = bed.bench.produce([Written(encoded(event), event["id"].encode(), OWN_HEADERS)])
+    failing = bed.simulators({"rules": [{"prefix": "510e", "is": "TooManyRequests"}]})
+    retry = {**ONE_ATTEMPT, "later": ["1s"], "give_up_after": "3s"}
+    service = bed.bench.start(bed.settings(failing, retry=retry)).wait_until_ready()
+    bed.bench.wait_for_outcomes(len(entries), service=service)
+    bed.bench.wait_until_settled(service=service)
+    service.drain()
+
+    lines = listed(bed.command("list", "--json"))
+    source = {"topic": bed.bench.topics.source, "partition": place.partition, "offset": place.offset}
+    found = {line["recipient"]: (line["reason"], line["recipients"]) for line in lines}
+    failed = ("TooManyRequests", len(entries))
+    assert found == {1: ("SchemaViolation", len(entries)), 2: failed, 3: failed}
+    assert [line["source"] for line in lines] == [source] * 3
+    assert {line["event_id"] for line in lines} == {event["id"]}
+    ended = bed.command("list", "--reason", "TooManyRequests")
+    assert sorted(line.split()[-1] for line in ended.out) == ["recipient=2/4", "recipient=3/4"]
+    assert not [token for token in (good, one, other) if token in ended.output]
+
+    replayed = bed.command("replay", "--reason", "TooManyRequests")
+    assert replayed.code == 0, replayed.output
+    again = [m for m in bed.kafka.read_all(source["topic"]) if m.value() != place.value]
+    wanted = {only(event, entry) for entry in entries[2:]}
+    assert {(m.key(), m.value()) for m in again} == {(place.key, value) for value in wanted}
+    assert [m.headers() for m in again] == [list(OWN_HEADERS)] * 2
+    well = bed.simulators()
+    service = bed.bench.start(bed.settings(well)).wait_until_ready()
+    bed.bench.wait_for_outcomes(len(entries) + 2, service=service)
+    service.drain()
+    assert {(r["token"], r["collapse_id"]) for r in well.accepted()} == {(one, None), (other, "own")}
+    outcomes = [outcome for _, outcome in outcomes_of(bed.kafka, bed.bench.topics)]
+    accepted = [o for o in outcomes if o["outcome"] == "accepted" and o["device_token"] != good]
+    assert [(o["recipient"], o["recipients"]) for o in accepted] == [(0, 1)] * 2
 
 
 def test_a_replay_ends_although_its_events_fail_again(bed):

@@ -43,13 +43,15 @@ package struct DeadLetter: Sendable {
         }
     }
 
-    /// Time, reason, event, app and source position for people; `-` for an unknown value.
+    /// Time, reason, event, app and positions for people, `-` for an unknown value; then which
+    /// recipient it is about, if the event has several.
     package var line: String {
         let texts = [
             record.timestamp.map(Self.text), facts.reason, eventID, bundleID, sourceText,
             "\(partition)@\(record.offset)",
         ]
-        return texts.map { $0?.printable ?? "-" }.joined(separator: "  ")
+        let recipient = facts.recipient.map { ["recipient=\($0.index)/\($0.count)"] } ?? []
+        return (texts.map { $0?.printable ?? "-" } + recipient).joined(separator: "  ")
     }
 
     /// The same facts as a JSON object on one line.
@@ -63,6 +65,11 @@ package struct DeadLetter: Sendable {
         for (name, text) in texts {
             writer.name(name)
             writer.string(text)
+        }
+        let recipient = facts.recipient
+        for (name, number) in [("recipient", recipient?.index), ("recipients", recipient?.count)] {
+            writer.name(name)
+            Self.write(number.map(Int64.init), &writer)
         }
         writer.name("source")
         Self.write(
@@ -100,9 +107,13 @@ package struct DeadLetter: Sendable {
         writer.string(topic)
         for (name, number) in [("partition", partition.map(Int64.init)), ("offset", offset)] {
             writer.name(name)
-            if let number { writer.integer(number) } else { writer.null() }
+            write(number, &writer)
         }
         writer.endObject()
+    }
+
+    private static func write(_ number: Int64?, _ writer: inout JSONWriter) {
+        if let number { writer.integer(number) } else { writer.null() }
     }
 
     private static func text(_ time: Timestamp) -> String {

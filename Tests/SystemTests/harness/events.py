@@ -66,13 +66,25 @@ def burst(count, held):
 
 
 @dataclasses.dataclass(frozen=True)
+class Expected:
+    """The outcome that a line of examples/events.ndjson, or one of its recipients, must get."""
+
+    outcome: str
+    reason: object
+    record: Written
+    # As if the event were for this device only; None if it is invalid.
+    event: dict | None
+    # The value of its dead letter.
+    value: bytes
+
+
+@dataclasses.dataclass(frozen=True)
 class Example:
     """A line of examples/events.ndjson."""
 
     record: Written
-    event: dict | None
-    outcome: str | None
-    reason: object
+    # By recipient, None if the event has no recipients; empty for a tombstone.
+    expected: dict[int | None, Expected]
 
 
 def read_examples(path=ROOT / "examples" / "events.ndjson"):
@@ -89,17 +101,38 @@ def _example(line):
         value = None if line["value"] is None else encoded(line["value"])
     key = line["key"].encode() if "key" in line else None
     headers = tuple((name, text.encode()) for name, text in line.get("headers", {}).items())
-    expected = line["expect"]
-    return Example(
-        Written(value, key, headers),
-        _event_in(value) if expected["outcome"] not in (None, "invalid") else None,
-        expected["outcome"],
-        expected.get("reason", ANY_REASON),
-    )
+    written, wanted = Written(value, key, headers), line["expect"]
+    if isinstance(wanted, list):
+        event = line["value"]
+        assert len(wanted) == len(event["recipients"])
+        return Example(
+            written,
+            {
+                index: _expected(one, written, for_one(event, entry), only(event, entry))
+                for index, (one, entry) in enumerate(zip(wanted, event["recipients"]))
+            },
+        )
+    if wanted["outcome"] is None:
+        return Example(written, {})
+    event = json.loads(value) if wanted["outcome"] != "invalid" else None
+    return Example(written, {None: _expected(wanted, written, event, value)})
 
 
-def _event_in(value):
-    return json.loads(value)
+def _expected(wanted, written, event, value):
+    reason = wanted.get("reason", ANY_REASON)
+    kept = event if wanted["outcome"] != "invalid" else None
+    return Expected(wanted["outcome"], reason, written, kept, value)
+
+
+def for_one(event, entry):
+    """The event with `recipients` as the event for the device of one entry."""
+    own = entry if isinstance(entry, dict) else {"device_token": entry}
+    return {name: value for name, value in event.items() if name != "recipients"} | own
+
+
+def only(event, entry):
+    """The value with one of the recipients, as the service writes it."""
+    return encoded({**event, "recipients": [entry]})
 
 
 def payload_bytes(value):

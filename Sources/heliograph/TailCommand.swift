@@ -10,8 +10,9 @@ enum TailCommand {
         "Follow outcomes as they are published.",
         text: """
             Reads results.topic, outside the service's consumer group, and prints one line per \
-            outcome: time, outcome, reason, apns-topic, event, and details. Repeating a filter \
-            means "or"; different filters combine with "and".
+            outcome: time, outcome, reason, apns-topic, event, and details. 'recipient=3/500' is \
+            the entry with index 3 of an event with 500 recipients. Repeating a filter means "or"; \
+            different filters combine with "and".
 
             Device tokens are never shown. With log.fingerprint_key_file, lines have the \
             fingerprint shown in logs. 'heliograph explain <reason>' explains a reason.
@@ -127,7 +128,7 @@ enum TailCommand {
 /// The options that select the outcomes to show.
 private enum OutcomeSelection {
     static let parameters: [any DeclaredParameter] = [
-        outcome, reason, bundleID, topic, credential, eventID, campaign,
+        outcome, reason, bundleID, topic, credential, eventID, recipient, campaign,
     ]
     static let deviceParameters: [any DeclaredParameter] = [token, fingerprint, tokenAction]
 
@@ -163,6 +164,11 @@ private enum OutcomeSelection {
         .text("id"),
         help: "Only the event with this ID."
     )
+    private static let recipient = Option.repeatable(
+        "recipient",
+        .integer(0...Int64(RecipientPlace.maxCount - 1), "index"),
+        help: "Only this entry of an event's recipients; the first is 0."
+    )
     private static let campaign = Option.repeatable(
         "campaign",
         .text("name"),
@@ -192,6 +198,7 @@ private enum OutcomeSelection {
         filter.apnsTopics = Set(arguments[topic])
         filter.credentials = Set(arguments[credential])
         filter.eventIDs = Set(arguments[eventID])
+        filter.recipients = Set(arguments[recipient])
         filter.campaigns = Set(arguments[campaign])
         filter.tokenActions = Set(arguments[tokenAction])
         filter.tokens = Set(arguments[token])

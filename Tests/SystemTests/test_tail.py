@@ -27,7 +27,9 @@ NO_TIMES = b"cannot look up records by time"
 STEERING = "\x1b[2Jgone\n\x9b2Janother line\u202e"
 
 
-def outcome(event_id, kind="accepted", token=FIRST, topic=APP, reason=None, credential="example"):
+def outcome(
+    event_id, kind="accepted", token=FIRST, topic=APP, reason=None, credential="example", **fields
+):
     value = {
         "event_id": event_id,
         "apns_id": "eabeae54-14a8-11e5-b60b-1697f925ec7b",
@@ -45,6 +47,7 @@ def outcome(event_id, kind="accepted", token=FIRST, topic=APP, reason=None, cred
         "completed_at": "2026-01-31T08:00:00.012Z",
         "latency_ms": 12,
         "source": {"topic": "notifications", "partition": 0, "offset": 7},
+        **fields,
     }
     if kind in STATUS:
         value["http_status"] = STATUS[kind]
@@ -183,6 +186,18 @@ def test_lines_show_everything_but_the_token(bed):
         said = (everything.stdout + everything.stderr).decode().lower()
         assert FIRST not in said and SECOND not in said and KEY not in said
         assert not {"\x1b", "\x9b", "\u202e"} & set(said)
+
+
+def test_outcomes_of_recipients_say_which(bed):
+    of_many = [outcome("many", recipient=index, recipients=500) for index in (0, 3, 499)]
+    bed.write([*of_many, outcome("single"), outcome("other", recipient=3, recipients=4)])
+    lines = bed.read().stdout.decode().splitlines()
+    columns = [[text for text in line.split("  ") if "recipient" in text] for line in lines]
+    wanted = [["recipient=0/500"], ["recipient=3/500"], ["recipient=499/500"], []]
+    assert columns == [*wanted, ["recipient=3/4"]]
+    assert bed.events("--recipient", "3") == ["many", "other"]
+    assert bed.events("--recipient", "3", "--recipient", "0", "--event-id", "many") == ["many"] * 2
+    assert bed.read("--recipient", "1000").returncode == 64
 
 
 def test_json_is_the_outcome_without_its_token(bed):

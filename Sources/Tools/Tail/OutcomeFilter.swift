@@ -13,6 +13,8 @@ package struct OutcomeFilter: Hashable, Sendable {
     package var credentials: Set<String> = []
     package var eventIDs: Set<String> = []
     package var campaigns: Set<String> = []
+    /// Indices in an event's `recipients`.
+    package var recipients: Set<Int64> = []
     /// Compared case-insensitively.
     package var tokens: Set<DeviceToken> = [] {
         didSet { digits = Set(tokens.map { $0.hexadecimal.lowercased() }) }
@@ -30,6 +32,7 @@ package struct OutcomeFilter: Hashable, Sendable {
             && Self.admit(outcome.tokenAction, tokenActions)
             && Self.admit(outcome.eventID, eventIDs)
             && Self.admit(outcome.campaign, campaigns)
+            && Self.admit(outcome.recipient, recipients)
             && Self.admit(outcome.apnsTopic, apnsTopics)
             && Self.admit(outcome.credential, credentials)
             && Self.admit(outcome.fingerprint, fingerprints)

@@ -14,6 +14,8 @@ package struct TailedOutcome: Sendable {
     package let tokenAction: TokenAction?
     package let eventID: String?
     package let campaign: String?
+    /// The index in the event's `recipients`; nil: the event has none, or is invalid as a whole.
+    package let recipient: Int64?
     package let apnsTopic: String?
     package let credential: String?
     /// The fingerprint of its device token; nil without a key or a token.
@@ -35,6 +37,7 @@ package struct TailedOutcome: Sendable {
         tokenAction = fields["token_action"]?.string.flatMap(TokenAction.init(rawValue:))
         eventID = fields["event_id"]?.string
         campaign = fields["campaign"]?.string
+        recipient = fields["recipient"]?.integer
         apnsTopic = fields["topic"]?.string
         credential = fields["credential"]?.string
         deviceToken = fields["device_token"]?.string.flatMap { DeviceToken($0) }
@@ -50,7 +53,7 @@ package struct TailedOutcome: Sendable {
             fields[name]?.integer.map { "\(name.prefix { $0 != "_" })=\($0)\(unit)" }
         }
         let details = [
-            status, numbers.first, numbers.dropFirst().first,
+            named("recipient", recipientText), status, numbers.first, numbers.dropFirst().first,
             named("campaign", campaign), named("credential", credential),
             named("environment", fields["environment"]?.string),
             fields["token_action"]?.string.flatMap { $0 == "keep" ? nil : "token=\($0)" },
@@ -83,6 +86,11 @@ package struct TailedOutcome: Sendable {
         writer.endObject()
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// The index in `recipients`, and how many there are: `3/500`.
+    private var recipientText: String? {
+        recipient.map { "\($0)/\(fields["recipients"]?.integer.map(String.init) ?? "?")" }
     }
 
     private func named(_ name: String, _ text: String?) -> String? {

@@ -35,7 +35,7 @@ package struct ShardStatus: Sendable {
 
 /// The counts in the final log line.
 package struct ShardCounts: Hashable, Sendable {
-    /// Records taken from Kafka, tombstones included.
+    /// Records taken from Kafka, tombstones included; one with recipients counts as that many.
     package internal(set) var consumed = 0
     /// Outcomes that Kafka acknowledged.
     package internal(set) var terminal = 0

@@ -55,6 +55,29 @@ def test_own_events_are_compared_with_their_expectations(outcome, code, tmp_path
     assert ("NOT AS EXPECTED: line 1" in run.stdout) == (code == 1)
 
 
+ALL = [{"outcome": "accepted"}, {"outcome": "accepted"}, {"outcome": "invalid"}]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected", "code", "said"),
+    [
+        ({}, None, 0, "All 1 events got their 3 outcomes"),
+        ({}, ALL, 0, "All 1 events got the expected 3 outcomes."),
+        ({}, [ALL[0], ALL[2], ALL[2]], 1, "line 1, recipient 1: accepted ; expected invalid"),
+        ({}, ALL[0], 1, "line 1: 3 outcomes for 3 recipients; expected 1"),
+        ({"push_type": "none"}, ALL, 1, "line 1: 1 outcomes for 1 recipients; expected 3"),
+    ],
+)
+def test_each_recipient_has_its_own_expectation(change, expected, code, said, tmp_path):
+    recipients = ["ab" * 32, "cd" * 32, "not a token"]
+    event = {**ALIVE, **change, "recipients": recipients}
+    del event["device_token"]
+    line = {"value": event, "expect": expected} if expected else event
+    run = demo("--events", written(tmp_path, line))
+    assert run.returncode == code, run.stdout + run.stderr
+    assert said in run.stdout, run.stdout
+
+
 def test_an_expectation_inside_an_event_is_refused(tmp_path):
     run = demo("--events", written(tmp_path, {**ALIVE, "expect": {"outcome": "accepted"}}))
     assert run.returncode == 1

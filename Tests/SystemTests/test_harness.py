@@ -96,9 +96,12 @@ def test_a_child_that_ends_without_a_request_fails_its_test():
 def test_the_examples_cover_every_kind():
     examples = read_examples()
     assert len(examples) >= 200
-    outcomes = {example.outcome for example in examples}
-    assert outcomes >= {"accepted", "unregistered", "rejected", "invalid", "expired", None}
-    sent = [example.event for example in examples if example.event]
+    expected = [one for example in examples for one in example.expected.values()]
+    outcomes = {one.outcome for one in expected}
+    assert outcomes >= {"accepted", "unregistered", "rejected", "invalid", "expired", "duplicate"}
+    assert not all(example.expected for example in examples), "no tombstone"
+    assert {len(example.expected) for example in examples} >= {12, 200}
+    sent = [one.event for one in expected if one.event and one.outcome != "duplicate"]
     source = (ROOT / "Sources" / "Vocabulary" / "APNs.swift").read_text()
     declared = re.search(r"enum PushType.*?\n}", source, re.S).group()
     push_types = set(re.findall(r"case (\w+)", declared))

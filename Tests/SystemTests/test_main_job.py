@@ -41,6 +41,11 @@ def topic_of(event):
     return event["bundle_id"] + TOPIC_SUFFIXES[event["push_type"]]
 
 
+def place_of(outcome):
+    """Where its event is, and for which of its recipients."""
+    return position_of(outcome), outcome.get("recipient")
+
+
 class Run:
     """The topics and the simulator's log after all examples."""
 
@@ -48,9 +53,9 @@ class Run:
         self.examples = read_examples()
         written = bench.produce([example.record for example in self.examples])
         self.expected = {
-            place.position: example
+            (place.position, recipient): expected
             for place, example in zip(written, self.examples)
-            if example.outcome is not None
+            for recipient, expected in example.expected.items()
         }
         service = bench.run(simulator)
         bench.wait_for_outcomes(len(self.expected), service=service)
@@ -60,7 +65,7 @@ class Run:
         self.ends = bench.kafka.ends(bench.topics.source)
         # Read only now, to find a second outcome for an event.
         self.outcomes = outcomes_of(bench.kafka, bench.topics)
-        self.by_position = {position_of(outcome): outcome for _, outcome in self.outcomes}
+        self.by_place = {place_of(outcome): outcome for _, outcome in self.outcomes}
         self.requests = simulator.requests()
         self.token_status = bench.kafka.read_all(bench.topics.token_status)
         self.dead_letters = bench.kafka.read_all(bench.topics.dead_letters)
@@ -84,19 +89,19 @@ def test_every_example_ends_as_expected(run):
 
 
 def assert_exactly_one_outcome_each(run):
-    counts = collections.Counter(position_of(outcome) for _, outcome in run.outcomes)
+    counts = collections.Counter(place_of(outcome) for _, outcome in run.outcomes)
     assert set(counts) == set(run.expected)
     assert set(counts.values()) == {1}
 
 
 def assert_outcomes_as_expected(run):
     wrong = []
-    for position, example in run.expected.items():
-        outcome = run.by_position[position]
+    for place, expected in run.expected.items():
+        outcome = run.by_place[place]
         found = (outcome["outcome"], outcome.get("reason"))
-        reason = found[1] if example.reason is ANY_REASON else example.reason
-        if found != (example.outcome, reason):
-            wrong.append((position, (example.outcome, reason), outcome, example.record.value[:200]))
+        reason = found[1] if expected.reason is ANY_REASON else expected.reason
+        if found != (expected.outcome, reason):
+            wrong.append((place, (expected.outcome, reason), outcome, expected.record.value[:200]))
     assert not wrong
 
 
@@ -110,29 +115,29 @@ def assert_outcomes_fit_their_schema(run):
 
 def assert_outcomes_echo_their_events(run):
     for message, outcome in run.outcomes:
-        example = run.expected[position_of(outcome)]
+        expected = run.expected[place_of(outcome)]
         headers = dict(message.headers() or [])
         assert headers["outcome"].decode() == outcome["outcome"]
-        for name, value in example.record.headers:
+        for name, value in expected.record.headers:
             assert headers[name] == value
-        if example.event is None:
+        if expected.event is None:
             continue
-        assert message.key().decode() == example.event["device_token"]
-        assert headers["event-id"].decode() == example.event["id"] == outcome["event_id"]
-        assert outcome["apns_id"] == derived_apns_id(example.event)
-        assert outcome.get("metadata") == example.event.get("metadata")
+        assert message.key().decode() == expected.event["device_token"].lower()
+        assert headers["event-id"].decode() == expected.event["id"] == outcome["event_id"]
+        assert outcome["apns_id"] == derived_apns_id(expected.event)
+        assert outcome.get("metadata") == expected.event.get("metadata")
 
 
 def assert_requests_are_the_events(run):
     events = {
-        derived_apns_id(example.event): example
-        for example in run.examples
-        if example.outcome in ("accepted", "unregistered", "rejected")
+        derived_apns_id(expected.event): expected
+        for expected in run.expected.values()
+        if expected.outcome in ("accepted", "unregistered", "rejected")
     }
     assert {request["apns-id"] for request in run.requests} == set(events)
     for request in run.requests:
-        example = events[request["apns-id"]]
-        event = example.event
+        expected = events[request["apns-id"]]
+        event = expected.event
         assert request["token"] == event["device_token"]
         assert request["topic"] == topic_of(event)
         assert request["push_type"] == event["push_type"]
@@ -141,10 +146,10 @@ def assert_requests_are_the_events(run):
         assert request["priority"] == event.get("priority", default_priority)
         assert request["expiration"] == event.get("expiration")
         assert request["collapse_id"] == event.get("collapse_id")
-        assert request["payload_sha256"] == sha256(payload_bytes(example.record.value))
+        assert request["payload_sha256"] == sha256(payload_bytes(expected.record.value))
     accepted = collections.Counter(r["apns-id"] for r in run.requests if r["status"] == 200)
     assert set(accepted.values()) == {1}
-    assert len(accepted) == sum(example.outcome == "accepted" for example in run.examples)
+    assert len(accepted) == sum(one.outcome == "accepted" for one in run.expected.values())
 
 
 def assert_token_statuses_follow(run):
@@ -164,9 +169,9 @@ def assert_token_statuses_follow(run):
 
 def assert_dead_letters_are_the_records(run):
     wanted = collections.Counter(
-        (example.record.key, example.record.value)
-        for example in run.expected.values()
-        if example.outcome in ("invalid", "undeliverable")
+        (expected.record.key, expected.value)
+        for expected in run.expected.values()
+        if expected.outcome in ("invalid", "undeliverable")
     )
     assert collections.Counter((m.key(), m.value()) for m in run.dead_letters) == wanted
 
@@ -195,5 +200,6 @@ def test_log_and_metrics_never_contain_device_tokens(broker, simulators, benches
     metrics = service.fetch("/metrics")[1]
     service.drain()
     said = metrics + "\n".join(service.child.lines("stderr"))
-    tokens = {example.event["device_token"] for example in examples if example.event}
+    expected = [one for example in examples for one in example.expected.values()]
+    tokens = {one.event["device_token"] for one in expected if one.event}
     assert not [token for token in tokens if token in said]

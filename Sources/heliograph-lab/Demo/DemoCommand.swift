@@ -16,9 +16,9 @@ enum DemoCommand {
             Publishes a file of events and shows their outcomes.
 
             Each line of the file is an event, or {"value": EVENT}, {"raw": "..."} or \
-            {"base64": "..."} with an optional "expect": {"outcome": "...", "reason": "..."}. A \
-            line without "expect" may have any outcome. In your own file, events may have any \
-            bundle ID.
+            {"base64": "..."} with an optional "expect": {"outcome": "...", "reason": "..."}, or a \
+            list of these for an event with 'recipients'. A line without "expect" may have any \
+            outcome. In your own file, events may have any bundle ID.
             """,
         parameters: [events, scenario, keepRunning, adminPort, logLevel],
         examples: [
@@ -27,7 +27,10 @@ enum DemoCommand {
                 "heliograph-lab demo --keep-running --admin-port 9464",
         ],
         exitCodes: [
-            0: "Every event has exactly one outcome, and it is the expected one.",
+            0: """
+            Every event, or each of its recipients, has exactly one outcome, and it is the \
+            expected one.
+            """,
             1: "An outcome is missing or unexpected, or the demo could not run.",
         ]
     ) { arguments in
@@ -143,12 +146,16 @@ private struct Demo {
         let isRight = surprises.isEmpty && ledger.strays == 0
         let tombstones = ledger.lines.count(where: \.isTombstone)
         if isRight {
-            let unasked = ledger.lines.count { $0.event.expectation == nil && !$0.isTombstone }
+            let unasked = ledger.lines.count { $0.event.expectations == nil && !$0.isTombstone }
+            let (events, outcomes) = (ledger.events, ledger.expected)
             let skipped = tombstones == 0 ? "." : "; \(tombstones) tombstones were skipped."
             Terminal.print(
                 unasked == 0
-                    ? "All \(ledger.expected) events got the expected outcome" + skipped
-                    : "All \(ledger.expected) events got one outcome; \(unasked) of them have no "
+                    ? "All \(events) events got the expected "
+                        + (outcomes == events ? "outcome" : "\(outcomes) outcomes") + skipped
+                    : "All \(events) events got "
+                        + (outcomes == events ? "one outcome" : "their \(outcomes) outcomes")
+                        + "; \(unasked) of them have no "
                         + "\"expect\" to compare it with" + skipped
             )
         }
@@ -158,12 +165,13 @@ private struct Demo {
     /// Checks that the service's own counts agree: all events settled, none handed back.
     private func judge(_ counts: ShardCounts, _ ledger: DemoLedger) -> Bool {
         Terminal.print(
-            "service stopped: \(counts.consumed) records read, \(counts.terminal) outcomes "
-                + "acknowledged, \(counts.handedBack) events handed back"
+            "service stopped: \(counts.consumed) events read (each recipient counts), "
+                + "\(counts.terminal) outcomes acknowledged, \(counts.handedBack) events handed back"
         )
         guard !keepRunning else { return true }
+        let tombstones = ledger.lines.count(where: \.isTombstone)
         return counts.handedBack == 0 && counts.terminal == ledger.expected
-            && counts.consumed == ledger.lines.count
+            && counts.consumed == ledger.expected + tombstones
     }
 
     /// Produces new events: those of the file would now be duplicates, or expired.

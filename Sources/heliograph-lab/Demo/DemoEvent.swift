@@ -5,7 +5,8 @@ import Vocabulary
 /// A line of an events file: what to publish, and which outcome to expect.
 ///
 /// A line is `{"value": …}` with any JSON, `{"raw": "text"}` or `{"base64": "…"}`, with optional
-/// `key`, `headers` and `expect`; or it is an event itself, with no expectation.
+/// `key`, `headers` and `expect`; or it is an event itself, with no expectation. `expect` is a list
+/// for an event with recipients: one expectation for each of them, in order.
 struct DemoEvent: Sendable {
     enum Expectation: Hashable, Sendable {
         case outcome(String, reason: String?)
@@ -19,7 +20,8 @@ struct DemoEvent: Sendable {
     var key: [UInt8]?
     var value: [UInt8]?
     var headers: [RecordHeader]
-    var expectation: Expectation?
+    /// For each outcome, in the order of the recipients; nil: any outcomes.
+    var expectations: [Expectation]?
 
     /// Reads a file; reports each line that is not an event line, with its number.
     static func read(_ path: String) throws(DemoError) -> [DemoEvent] {
@@ -54,7 +56,13 @@ struct DemoEvent: Sendable {
             let text = member.value.string.map { Array($0.utf8) }
             headers.append(RecordHeader(name: member.name, value: text))
         }
-        expectation = try Self.expectation(tree["expect"], "\(file):\(number)")
+        if let wanted = tree["expect"] {
+            let place = "\(file):\(number)"
+            expectations = try (wanted.array ?? [wanted]).map { one throws(DemoError) in
+                try Self.expectation(one, place)
+            }
+            guard expectations != [] else { throw DemoError("\(place): 'expect' is an empty list") }
+        }
         if let node = document.member(of: document.root, named: JSONName("value")) {
             value = tree["value"] == .null ? nil : Array(bytes[node.range])
         } else if let raw = tree["raw"]?.string {
@@ -73,15 +81,14 @@ struct DemoEvent: Sendable {
             }
             // The line itself is the event.
             value = bytes
-            key = tree["device_token"]?.string.map { Array($0.utf8) }
+            key = (tree["device_token"] ?? tree["id"])?.string.map { Array($0.utf8) }
         }
     }
 
     private static func expectation(
-        _ value: JSONValue?,
+        _ value: JSONValue,
         _ place: String
-    ) throws(DemoError) -> Expectation? {
-        guard let value else { return nil }
+    ) throws(DemoError) -> Expectation {
         guard let outcome = value["outcome"] else {
             throw DemoError("\(place): 'expect' has no 'outcome'")
         }

@@ -6,7 +6,7 @@ import Vocabulary
 struct DemoLedger {
     struct Line {
         var event: DemoEvent
-        /// In order of arrival; exactly one is correct.
+        /// In order of arrival; exactly one is correct, or one for each recipient.
         var outcomes: [JSONValue] = []
     }
 
@@ -69,10 +69,13 @@ struct DemoLedger {
         return .milliseconds(lastCompleted.milliseconds - firstReceived.milliseconds)
     }
 
-    /// The number of events that must get an outcome.
-    var expected: Int { lines.count { !$0.isTombstone } }
-    var arrived: Int { lines.count { !$0.outcomes.isEmpty } }
-    var isComplete: Bool { lines.allSatisfy { $0.isTombstone || !$0.outcomes.isEmpty } }
+    /// The number of events that must get outcomes.
+    var events: Int { lines.count { !$0.isTombstone } }
+    /// The number of outcomes that these events must get; it grows if an event without
+    /// expectations turns out to have recipients.
+    var expected: Int { lines.reduce(0) { $0 + $1.expectedCount } }
+    var arrived: Int { lines.reduce(0) { $0 + $1.outcomes.count } }
+    var isComplete: Bool { lines.allSatisfy(\.isComplete) }
 
     /// The number of outcomes of each kind.
     var kinds: [(kind: String, count: Int)] {
@@ -86,7 +89,7 @@ struct DemoLedger {
     }
 
     /// A description of each event whose outcome is not the expected one.
-    var surprises: [String] { lines.compactMap(\.surprise) }
+    var surprises: [String] { lines.flatMap(\.surprises) }
 
     private static func position(_ partition: TopicPartition, _ offset: Int64) -> String {
         "\(partition)/\(offset)"
@@ -96,26 +99,67 @@ struct DemoLedger {
 extension DemoLedger.Line {
     var isTombstone: Bool { event.value == nil }
 
-    /// nil: as expected.
-    var surprise: String? {
+    /// How many outcomes the event must get.
+    var expectedCount: Int {
+        if isTombstone { return 0 }
+        return event.expectations?.count ?? outcomes.first.map(Self.recipients(of:)) ?? 1
+    }
+
+    /// Whether everyone has an outcome, or the outcomes are about another number of recipients.
+    var isComplete: Bool { isOfOtherCount || recipientsWithOutcomes.count >= expectedCount }
+
+    /// What is not as expected.
+    var surprises: [String] {
         let place = "line \(event.line)"
-        if case .nothing? = event.expectation {
-            return outcomes.isEmpty ? nil : "\(place): a tombstone got an outcome"
+        if isTombstone || event.expectations == [.nothing] {
+            return outcomes.isEmpty ? [] : ["\(place): a tombstone got an outcome"]
         }
-        if isTombstone { return outcomes.isEmpty ? nil : "\(place): a tombstone got an outcome" }
-        guard let outcome = outcomes.first else { return "\(place): no outcome" }
-        guard outcomes.count == 1 else { return "\(place): \(outcomes.count) outcomes" }
+        guard !outcomes.isEmpty else { return ["\(place): no outcome"] }
+        guard !isOfOtherCount, outcomes.count == expectedCount,
+            recipientsWithOutcomes == Set(0..<expectedCount)
+        else {
+            return [
+                "\(place): \(outcomes.count) outcomes for \(recipientsWithOutcomes.count) "
+                    + "recipients; expected \(expectedCount)"
+            ]
+        }
+        guard let expectations = event.expectations else { return [] }
+        return outcomes.sorted { Self.recipient(of: $0) < Self.recipient(of: $1) }
+            .compactMap { outcome in
+                let index = Self.recipient(of: outcome)
+                let whose = expectations.count == 1 ? place : "\(place), recipient \(index)"
+                return expectations[index].surprise(outcome).map { "\(whose): \($0)" }
+            }
+    }
+
+    private var isOfOtherCount: Bool {
+        outcomes.contains { Self.recipients(of: $0) != expectedCount }
+    }
+
+    private var recipientsWithOutcomes: Set<Int> { Set(outcomes.map(Self.recipient(of:))) }
+
+    /// The index of the recipient; 0 for an event without recipients.
+    private static func recipient(of outcome: JSONValue) -> Int {
+        outcome["recipient"]?.integer.map { Int($0) } ?? 0
+    }
+
+    private static func recipients(of outcome: JSONValue) -> Int {
+        outcome["recipients"]?.integer.map { Int($0) } ?? 1
+    }
+}
+
+extension DemoEvent.Expectation {
+    /// nil: as expected.
+    fileprivate func surprise(_ outcome: JSONValue) -> String? {
         let kind = outcome["outcome"]?.string
         let reason = outcome["reason"]?.string
-        switch event.expectation {
-        case .nothing, nil: return nil
+        switch self {
+        case .nothing: return "\(kind ?? "?") \(reason ?? ""); expected no outcome"
         case .outcomeOfAnyReason(let wanted):
-            return kind == wanted
-                ? nil : "\(place): \(kind ?? "?") \(reason ?? ""); expected \(wanted)"
+            return kind == wanted ? nil : "\(kind ?? "?") \(reason ?? ""); expected \(wanted)"
         case .outcome(let wanted, let wantedReason):
             guard kind != wanted || reason != wantedReason else { return nil }
-            return "\(place): \(kind ?? "?") \(reason ?? "-"), "
-                + "expected \(wanted) \(wantedReason ?? "-")"
+            return "\(kind ?? "?") \(reason ?? "-"), expected \(wanted) \(wantedReason ?? "-")"
         }
     }
 }

@@ -29,7 +29,7 @@ struct DemoReport {
                 rows[row, default: 0] += 1
             }
         }
-        let heading = ["outcome", "reason", "decided by", "token action", "events"]
+        let heading = ["outcome", "reason", "decided by", "token action", "count"]
         let body = rows.sorted {
             ($1.value, $0.key[0], $0.key[1]) < ($0.value, $1.key[0], $1.key[1])
         }

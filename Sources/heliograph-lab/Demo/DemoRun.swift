@@ -22,7 +22,7 @@ final class DemoRun: Sendable {
         obstacle.withLock { $0 = reason }
     }
 
-    /// Publishes all events and waits until each has its outcome or the time is up.
+    /// Publishes all events and waits until each has its outcomes or the time is up.
     ///
     /// It blocks, so call it on its own thread.
     func untilComplete(_ deadline: Duration) throws -> (DemoLedger, Duration) {
@@ -76,7 +76,7 @@ final class DemoRun: Sendable {
 
     private static func progress(_ ledger: DemoLedger) -> String {
         let kinds = ledger.kinds.map { "\($0.count) \($0.kind)" }.joined(separator: ", ")
-        return "\(ledger.arrived) of \(ledger.expected) events have their outcome"
+        return "\(ledger.arrived) of \(ledger.expected) outcomes are there"
             + (kinds.isEmpty ? "; waiting for the consumer group to form" : ": \(kinds)")
     }
 }

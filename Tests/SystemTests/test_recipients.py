@@ -1,13 +1,12 @@
 """Events with recipients: an outcome for each, and no repetition without need."""
 
+import base64
 import collections
 import itertools
 import json
 
-import pytest
-
 from harness.deadlines import eventually
-from harness.events import encoded, new_event
+from harness.events import derived_apns_id, encoded, for_one, new_event, payload_bytes, sha256
 from harness.kafka import Written
 from harness.retries import create_retry_topics, retrying
 from harness.service import outcomes_of
@@ -104,3 +103,37 @@ def test_recipients_that_fail_come_back_in_one_record(broker, benches, simulator
     assert attempts == {index: 1 + index % 2 for index in range(40)}
     [message] = bench.kafka.read_all(f"{bench.topics.source}.retry.1s")
     assert len(json.loads(message.value())["recipients"]) == 20
+
+
+def test_recipients_in_an_envelope_come_back_from_a_retry_topic(broker, benches, simulators):
+    """The event is Base64 in a structured CloudEvent; what waits is such an envelope again."""
+    scenario = {"rules": [{"prefix": FLAKY, "is": "flaky", "steps": ["TooManyRequests"]}]}
+    bench, simulator = benches(broker, 1), simulators(scenario)
+    [topic] = create_retry_topics(bench, "1s", partitions=1)
+    mixed = [token for pair in zip(tokens(3), tokens(3, FLAKY)) for token in pair]
+    mixed[3] = {"device_token": mixed[3], "collapse_id": "own"}
+    event = fan_out(mixed, payload={"aps": {"alert": "größer"}, "n": 1.50})
+    inside = json.dumps(event, ensure_ascii=False, indent=3).encode()
+    envelope = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
+    envelope |= {"data_base64": base64.b64encode(inside).decode(), "own": "kept"}
+    bench.produce([Written(encoded(envelope))])
+    service = bench.run(simulator, retry=retrying("1s"))
+    bench.wait_for_outcomes(len(mixed), service=service)
+    bench.wait_until_settled(service=service)
+    service.drain()
+
+    found = {outcome["recipient"]: outcome for outcome in outcomes(bench)}
+    attempts = {index: (one["outcome"], one["attempts"]) for index, one in found.items()}
+    assert attempts == {index: ("accepted", 1 + index % 2) for index in range(len(mixed))}
+    assert {one["recipients"] for one in found.values()} == {len(mixed)}
+    for index, entry in enumerate(mixed):
+        assert found[index]["apns_id"] == derived_apns_id(for_one(event, entry))
+    sent = simulator.accepted()
+    assert {request["payload_sha256"] for request in sent} == {sha256(payload_bytes(inside))}
+    collapse = {request["token"]: request["collapse_id"] for request in sent}
+    assert [token for token, own in collapse.items() if own] == [mixed[3]["device_token"]]
+    [message] = bench.kafka.read_all(topic)
+    waiting = json.loads(message.value())
+    kept = json.loads(base64.b64decode(waiting.pop("data_base64")))
+    assert kept == {**event, "recipients": mixed[1::2]}
+    assert waiting == {name: text for name, text in envelope.items() if name != "data_base64"}

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from harness.deadlines import eventually
-from harness.events import HOLD, burst, new_event, record, records
+from harness.events import HOLD, burst, encoded, new_event, record, records
 from harness.kafka import Written
 from harness.retries import create_retry_topics, retrying
 from harness.service import position_of
@@ -57,6 +57,47 @@ def test_outcomes_and_offsets_are_committed_together(broker, simulators, benches
     service.drain(DRAIN_SECONDS)
     assert committed_outcomes(bench) == each_once(written)
     assert len(simulator.requests()) == len(written)
+
+
+@pytest.mark.takes(20)
+def test_a_crash_repeats_no_outcome_of_a_recipient(broker, simulators, benches):
+    """Which recipients have settled is part of the transaction."""
+    slow = {"latency_ms": 400}
+    bench, simulator = benches(broker, 1), simulators({**slow, "rules": [HOLD]}, CONTROLLED)
+    recipients, wanted = 100, {}
+    for number in range(EVENTS // recipients):
+        # More of the last ones than fit in flight are answered late.
+        is_late = (number + 1) * recipients > EVENTS - HELD
+        prefix = HOLD["prefix"] if is_late else "a11c"
+        tokens = [f"{prefix}{number:030x}{index:030x}" for index in range(recipients)]
+        event = new_event(device_token=None, recipients=tokens)
+        bench.produce([Written(encoded(event), event["id"].encode())])
+        wanted |= {(event["id"], index): 1 for index in range(recipients)}
+
+    def committed():
+        found = bench.kafka.read_committed(bench.topics.results)
+        outcomes = (json.loads(message.value()) for message in found)
+        return collections.Counter((one["event_id"], one["recipient"]) for one in outcomes)
+
+    settings = transactional(bench, simulator)
+    settings["kafka"]["group_instance_id"] = "press-0"
+    for share in (6, 3):
+        service = bench.start(settings).wait_until_ready(60)
+        wait_for_committed(bench, EVENTS // share, service)
+        service.child.kill()
+        assert committed().total() < EVENTS, "all recipients have been sent to"
+    metadata = bench.kafka.committed_metadata(bench.group, bench.topics.source)[0]
+    assert metadata[:2] in ("p5", "p6", "p7", "p8"), metadata
+    assert simulator.control("POST", "/scenario", slow)[0] == 204
+    last = bench.start(settings).wait_until_ready(60)
+    bench.wait_until_settled(seconds=120, service=last)
+    last.drain(DRAIN_SECONDS)
+
+    assert committed() == wanted
+    pushes = collections.Counter(request["apns-id"] for request in simulator.requests())
+    assert len(pushes) == EVENTS
+    # Pushes may repeat: those in flight, and those whose transaction was not committed.
+    assert sum(pushes.values()) <= EVENTS + 2 * 2 * IN_FLIGHT
 
 
 def test_all_records_of_an_outcome_are_in_its_transaction(broker, simulators, benches):

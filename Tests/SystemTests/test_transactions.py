@@ -64,7 +64,8 @@ def test_a_crash_repeats_no_outcome_of_a_recipient(broker, simulators, benches):
     """Which recipients have settled is part of the transaction."""
     slow = {"latency_ms": 400}
     bench, simulator = benches(broker, 1), simulators({**slow, "rules": [HOLD]}, CONTROLLED)
-    recipients, wanted = 100, {}
+    # Not a divisor of what is in flight, so that a crash finds events that have settled in part.
+    recipients, wanted = 70, {}
     for number in range(EVENTS // recipients):
         # More of the last ones than fit in flight are answered late.
         is_late = (number + 1) * recipients > EVENTS - HELD
@@ -83,11 +84,9 @@ def test_a_crash_repeats_no_outcome_of_a_recipient(broker, simulators, benches):
     settings["kafka"]["group_instance_id"] = "press-0"
     for share in (6, 3):
         service = bench.start(settings).wait_until_ready(60)
-        wait_for_committed(bench, EVENTS // share, service)
+        wait_for_committed(bench, len(wanted) // share, service)
         service.child.kill()
-        assert committed().total() < EVENTS, "all recipients have been sent to"
-    metadata = bench.kafka.committed_metadata(bench.group, bench.topics.source)[0]
-    assert metadata[:2] in ("p5", "p6", "p7", "p8"), metadata
+        assert committed().total() < len(wanted), "all recipients have been sent to"
     assert simulator.control("POST", "/scenario", slow)[0] == 204
     last = bench.start(settings).wait_until_ready(60)
     bench.wait_until_settled(seconds=120, service=last)
@@ -95,9 +94,9 @@ def test_a_crash_repeats_no_outcome_of_a_recipient(broker, simulators, benches):
 
     assert committed() == wanted
     pushes = collections.Counter(request["apns-id"] for request in simulator.requests())
-    assert len(pushes) == EVENTS
+    assert len(pushes) == len(wanted)
     # Pushes may repeat: those in flight, and those whose transaction was not committed.
-    assert sum(pushes.values()) <= EVENTS + 2 * 2 * IN_FLIGHT
+    assert sum(pushes.values()) <= len(wanted) + 2 * 2 * IN_FLIGHT
 
 
 def test_all_records_of_an_outcome_are_in_its_transaction(broker, simulators, benches):

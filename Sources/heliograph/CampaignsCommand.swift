@@ -67,9 +67,9 @@ enum CampaignsCommand {
         "Print what holds for a campaign, and count its outcomes.",
         text: """
             Counts the outcomes of the campaign in results.topic, from the topic's beginning to \
-            its current end. It reads every record, which can take long: a second for some hundred \
-            thousand. After --timeout it prints what it has counted so far. An outcome that was \
-            published twice counts twice.
+            its current end. It reads every record, which can take long for a large topic. After \
+            --timeout it prints what it has counted so far. An outcome that was published twice \
+            counts twice.
             """,
         parameters: [name, ConfigurationOption.config, json, timeout],
         examples: [

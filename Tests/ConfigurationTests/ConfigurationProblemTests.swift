@@ -134,6 +134,14 @@ import Testing
             "sources: [{topic: a}, {topic: a}]",
             "sources.1.topic: is 'a', the same as sources.0.topic; name another topic"
         ),
+        (
+            "campaigns: {topic: notifications.results}",
+            "campaigns.topic: is 'notifications.results', the same as results.topic; name another topic"
+        ),
+        (
+            "campaigns: {paused_percent: 91}",
+            "campaigns.paused_percent: is '91'; expected a whole number from 0 to 90"
+        ),
         ("sources: []", "sources: is empty; add at least one source"),
         (
             """

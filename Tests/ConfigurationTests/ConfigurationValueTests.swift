@@ -66,6 +66,9 @@ private func file(_ path: String) throws -> String {
         #expect(defaults.limits.inFlightBytes == 64 * 1024 * 1024)
         #expect(defaults.limits.eventBytes == 1024 * 1024)
         #expect(defaults.limits.eventAge == nil)
+        #expect(defaults.limits.notBefore == .seconds(86_400))
+        #expect(defaults.campaigns.topic == nil)
+        #expect(defaults.campaigns.pausedPercent == 25)
         #expect(defaults.limits.drainTimeout == .seconds(10))
         #expect(defaults.admin.port == 9464)
     }

@@ -38,8 +38,9 @@ import Vocabulary
         (CampaignOrder(.paused), .resume(isConfirmed: true), nil),
         (
             CampaignOrder(.running, perSecond: 5, until: later), .resume(isConfirmed: false),
-            CampaignOrder(.running, perSecond: 5)
+            CampaignOrder(.running, perSecond: 5, until: later)
         ),
+        (CampaignOrder(.running, perSecond: 5, until: over), .resume(isConfirmed: false), nil),
         // A paused campaign stays paused.
         (
             CampaignOrder(.paused, until: later), .pace(perSecond: 5, until: nil),

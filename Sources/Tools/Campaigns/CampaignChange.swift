@@ -38,7 +38,9 @@ package enum CampaignChange: Hashable, Sendable {
         let pace = pace(of: effect, old)
         switch self {
         case .pause(let until): return CampaignOrder(.paused, perSecond: pace, until: until)
-        case .resume: return pace.map { CampaignOrder(.running, perSecond: $0) }
+        case .resume:
+            if case .paced = effect { return old }
+            return pace.map { CampaignOrder(.running, perSecond: $0) }
         case .cancel: return CampaignOrder(.cancelled)
         case .pace(let perSecond, let until):
             if case .paused(let end) = effect {

@@ -2037,7 +2037,9 @@ public struct DeliveryEngine: Sendable {
         consider(publishing.nextDeadline)
         consider(assignment.nextDeadline())
         consider(dispatch.nextDeadline(now: now, isNearlyFull: intake.isNearlyFull))
-        if !campaigns.isEmpty { consider(campaigns.nextDeadline(now: now)) }
+        if !campaigns.isEmpty, assignment.mayBeginAttempts(now: now) {
+            consider(campaigns.nextDeadline(now: now))
+        }
         if intake.recipientQueues.contains(where: { hasRoom(in: $0, now: now) }) { consider(now) }
         return deadline
     }

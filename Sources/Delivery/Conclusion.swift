@@ -251,7 +251,8 @@ extension Arrival {
             dueAt: deferral.dueAt,
             tier: deferral.tier,
             reason: deferral.reason.text,
-            recipients: deferral.recipients.map(history)
+            recipients: deferral.recipients.isEmpty
+                ? history?.recipients ?? [] : deferral.recipients.map(history)
         )
     }
 

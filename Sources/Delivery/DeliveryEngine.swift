@@ -165,16 +165,23 @@ public struct DeliveryEngine: Sendable {
             hygiene.prefetch(names)
             dispatch.prefetchLine(of: names.target)
         }
-        let (entry, refused) = intake.recipientBegan(next)
-        let id = deliveries.insert(arrival, entry, of: next.fanOut)
-        guard let refused, arrival.facts.kind == .event, !arrival.facts.isRepeated
-        else { return begin(id, now: now) }
-        deliveries.update(id) { $0.attempts = refused.attempts - arrival.facts.earlierAttempts }
-        conclude(
-            id,
-            with: .undeliverable(refused.reason, status: refused.httpStatus),
-            now: now
-        )
+        let begun = intake.recipientBegan(next)
+        let id = deliveries.insert(arrival, begun.entry, of: next.fanOut)
+        guard arrival.facts.kind == .event, !arrival.facts.isRepeated else {
+            return begin(id, now: now)
+        }
+        if let refused = begun.refused {
+            deliveries.update(id) { $0.attempts = refused.attempts - arrival.facts.earlierAttempts }
+            conclude(
+                id,
+                with: .undeliverable(refused.reason, status: refused.httpStatus),
+                now: now
+            )
+        } else if let failure = begun.failure {
+            postpone(id, because: failure, now: now)
+        } else {
+            begin(id, now: now)
+        }
     }
 
     /// A record that waited for its schema was decoded and read again.
@@ -629,7 +636,7 @@ public struct DeliveryEngine: Sendable {
         abortTransaction(now: now)
         if !deferral.recipients.isEmpty, let fanOut = deliveries[id].fanOut {
             // Each of them ends by itself, once it is read again.
-            publishing.withdraw(PublicationTag(id, .retry))
+            publishing.left(id)
             intake.recipientsRefused(fanOut, deferral.recipients)
             remove(id, isUndone: false)
             return
@@ -1250,11 +1257,13 @@ public struct DeliveryEngine: Sendable {
 
     /// A record with recipients can be judged: they become deliveries of their own.
     ///
-    /// `failure`: they end with it instead of being sent; nil: they are sent.
+    /// `failure`: they end with it instead of being sent; `delay`: why none of them can be sent
+    /// now. Nil: they are sent.
     private mutating func openFanOut(
         _ id: DeliveryID,
         _ arrival: Arrival,
-        refusing failure: AttemptFailure? = nil
+        refusing failure: AttemptFailure? = nil,
+        postponing delay: AttemptFailure? = nil
     ) {
         guard isKept(id) else { return }
         let (partition, entry) = (arrival.facts.partition, deliveries[id].ledgerEntry)
@@ -1268,7 +1277,7 @@ public struct DeliveryEngine: Sendable {
         _ = deliveries.take(id)
         counts.consumed += seen.open.count - 1
         decision.opened.append(OpenedRecord(arrival: arrival, recipientCount: seen.open.count))
-        intake.opened(arrival, seen.entry, seen.open, refusing: failure)
+        intake.opened(arrival, seen.entry, seen.open, refusing: failure, postponing: delay)
     }
 
     // MARK: - Waiting for a time or a campaign
@@ -1781,6 +1790,11 @@ public struct DeliveryEngine: Sendable {
     ) {
         leaveLine(id)
         guard isKept(id) else { return }
+        if deliveries[id].fanOut == nil, deliveries[id].facts.recipientCount > 0 {
+            // Each has its own expiration and history; some may be settled, invalid, or repeated.
+            openFanOut(id, deliveries[id].arrival, postponing: failure)
+            return
+        }
         let wait = notBefore.map { $0 - now.instant } ?? .zero
         let deferral = retry.deferral(
             of: deliveries[id],
@@ -1817,7 +1831,13 @@ public struct DeliveryEngine: Sendable {
             return
         }
         if let fanOut = deliveries[id].fanOut, let recipient = deliveries[id].facts.recipient {
-            intake.recipientDeferred(fanOut, recipient, deferral, now: now.instant)
+            intake.recipientDeferred(
+                fanOut,
+                recipient,
+                deferral,
+                source: deliveries[id].facts.source,
+                now: now.instant
+            )
             remove(id, isUndone: false)
             return
         }
@@ -1845,10 +1865,11 @@ public struct DeliveryEngine: Sendable {
     private mutating func closeFanOuts(
         where isWanted: (Arrival, OffsetLedger.Entry) -> Bool = { _, _ in true }
     ) {
-        for (arrival, entry, recipients) in intake.closeFanOuts(where: isWanted) {
-            counts.released += recipients.count
-            for recipient in recipients {
-                assignment.letGo(arrival.facts.partition, entry, recipient: recipient)
+        for released in intake.closeFanOuts(where: isWanted) {
+            counts.released += released.recipients.count
+            let partition = released.arrival.facts.partition
+            for recipient in released.recipients {
+                assignment.letGo(partition, released.entry, recipient: recipient)
             }
         }
     }
@@ -2087,7 +2108,8 @@ public struct DeliveryEngine: Sendable {
 
     /// Deliveries: records, and recipients of records.
     public var inFlightEvents: Int { intake.events }
-    /// Recipients of records in hand that are not deliveries, or share one with others.
+    /// Recipients of records in hand that `inFlightEvents` leaves out: those that wait for a place,
+    /// and of those that are retried together all but one.
     public var waitingRecipients: Int { intake.waitingRecipients }
     /// Settled recipients for which the last commits' metadata had no room.
     public var droppedRecipients: Int { assignment.droppedRecipients }

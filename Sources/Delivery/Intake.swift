@@ -62,16 +62,24 @@ struct Intake: Sendable {
 
     // MARK: Recipients
 
-    /// The record's recipients become events of their own, as places come free.
+    /// The record's recipients become events of their own, as places come free; see
+    /// `PendingRecipients.opened`.
     mutating func opened(
         _ arrival: Arrival,
         _ entry: OffsetLedger.Entry,
         _ recipients: RecipientSet,
-        refusing failure: AttemptFailure?
+        refusing failure: AttemptFailure?,
+        postponing delay: AttemptFailure?
     ) {
         gate.opened()
         shares.opened(source: arrival.facts.source)
-        self.recipients.opened(arrival, entry, recipients, refusing: failure)
+        self.recipients.opened(
+            arrival,
+            entry,
+            recipients,
+            refusing: failure,
+            postponing: delay
+        )
     }
 
     /// The recipient to read next, if its queue has room; nil: none waits, or there is no room here.
@@ -88,22 +96,25 @@ struct Intake: Sendable {
     }
 
     /// A recipient became a delivery; see `PendingRecipients.began`.
-    mutating func recipientBegan(
-        _ next: NextRecipient
-    ) -> (OffsetLedger.Entry, refused: DeferredRecipient?) {
+    mutating func recipientBegan(_ next: NextRecipient) -> PendingRecipients.Begun {
         gate.entered(byteCount: 0)
         shares.entered(source: next.arrival.facts.source, byteCount: 0)
         return recipients.began(next)
     }
 
     /// A recipient is to be retried; see `PendingRecipients.deferred`.
+    ///
+    /// The first of a group leaves its place to the group, so that writing it exceeds no limit.
     mutating func recipientDeferred(
         _ id: FanOutID,
         _ recipient: Int,
         _ deferral: Deferral,
+        source: Int,
         now: Instant
     ) {
-        recipients.deferred(id, recipient, deferral, now: now)
+        guard recipients.deferred(id, recipient, deferral, now: now) else { return }
+        gate.entered(byteCount: 0)
+        shares.entered(source: source, byteCount: 0)
     }
 
     /// See `PendingRecipients.sendAway`.
@@ -112,7 +123,12 @@ struct Intake: Sendable {
         now: Instant,
         _ absence: (RetryHistory?) -> Deferral
     ) {
-        recipients.sendAway(from: queue, now: now, absence)
+        guard gate.hasRoomForRecipient else { return }
+        let (groupCount, source) = recipients.sendAway(from: queue, now: now, absence)
+        for _ in 0..<groupCount {
+            gate.entered(byteCount: 0)
+            shares.entered(source: source, byteCount: 0)
+        }
     }
 
     /// The queues for which recipients wait, and how many.
@@ -127,13 +143,7 @@ struct Intake: Sendable {
 
     /// The groups to write to retry topics now; each becomes a delivery.
     mutating func groupsDue(now: Instant, isHurried: Bool) -> [PendingRecipients.Group] {
-        let groups = recipients.groupsDue(now: now, isHurried: isHurried)
-        for group in groups {
-            gate.entered(byteCount: 0)
-            shares.entered(source: group.arrival.facts.source, byteCount: 0)
-            recipients.groupBegan(group.fanOut)
-        }
-        return groups
+        recipients.groupsDue(now: now, isHurried: isHurried)
     }
 
     /// A delivery with recipients of the record has left.
@@ -146,8 +156,14 @@ struct Intake: Sendable {
     /// Nothing more of these records becomes a delivery; see `PendingRecipients.close`.
     mutating func closeFanOuts(
         where isWanted: (Arrival, OffsetLedger.Entry) -> Bool
-    ) -> [(arrival: Arrival, entry: OffsetLedger.Entry, recipients: [Int])] {
+    ) -> [PendingRecipients.Released] {
         let (released, closed) = recipients.close(where: isWanted)
+        for record in released {
+            for _ in 0..<record.groupCount {
+                gate.left(byteCount: 0)
+                shares.left(source: record.arrival.facts.source, byteCount: 0)
+            }
+        }
         for arrival in closed { self.closed(arrival) }
         return released
     }

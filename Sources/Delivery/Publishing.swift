@@ -101,6 +101,9 @@ struct Publishing: Sendable {
     /// Kafka will never accept this record; its delivery is published without it.
     mutating func withdraw(_ tag: PublicationTag) { transactions?.withdraw(tag) }
 
+    /// The delivery has left without being published; call `undo` before.
+    mutating func left(_ id: DeliveryID) { transactions?.left(id) }
+
     /// All records of a delivery in the transaction are acknowledged, or the delivery has left.
     mutating func memberFinished() { transactions?.memberFinished() }
 

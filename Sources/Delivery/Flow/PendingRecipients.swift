@@ -37,14 +37,42 @@ struct PendingRecipients: Sendable {
         let deferral: Deferral
     }
 
+    /// A recipient that became a delivery.
+    struct Begun {
+        let entry: OffsetLedger.Entry
+        /// How it ends, if Kafka refused its retry record.
+        let refused: DeferredRecipient?
+        /// Why it cannot be sent now; nil: it can.
+        let failure: AttemptFailure?
+    }
+
+    /// Recipients that become no delivery here.
+    struct Released {
+        let arrival: Arrival
+        let entry: OffsetLedger.Entry
+        let recipients: [Int]
+        /// In how many groups some of them were to be retried.
+        let groupCount: Int
+    }
+
     private struct Deferred {
         var deferral: Deferral
         let since: Instant
     }
 
+    /// A record in a queue.
+    private struct Turn: Hashable {
+        let slot: Int32
+        let number: UInt32
+    }
+
     private struct Record: Sendable {
+        /// Tells it from those that had its slot before.
+        let number: UInt32
         let arrival: Arrival
         let entry: OffsetLedger.Entry
+        /// Why none of its recipients can be sent now; nil: they can.
+        let failure: AttemptFailure?
         /// The recipients that are not deliveries yet.
         var waiting: RecipientSet
         /// How many deliveries have its recipients.
@@ -68,27 +96,37 @@ struct PendingRecipients: Sendable {
 
     private var records: [Record?] = []
     private var free: [Int32] = []
+    private var nextNumber: UInt32 = 0
     /// By queue, the records with waiting recipients, in their order.
-    private var waiting: [RecipientQueue: FIFO<Int32>] = [:]
+    private var waiting: [RecipientQueue: FIFO<Turn>] = [:]
     /// The keys of `waiting`; the first is next.
     private var queues = FIFO<RecipientQueue>()
     /// The records with recipients to be retried.
     private var retried: Set<Int32> = []
-    /// How many recipients are here besides one for each delivery.
+    /// How many recipients are here besides one for each delivery and each group.
     private(set) var count = 0
 
     // MARK: Inputs
 
     /// A record arrived of whose recipients these must be delivered.
     ///
-    /// `failure`: they end with it instead of being sent; nil: they are sent.
+    /// `failure`: they end with it instead of being sent; `delay`: why none of them can be sent
+    /// now. Nil: they are sent.
     mutating func opened(
         _ arrival: Arrival,
         _ entry: OffsetLedger.Entry,
         _ recipients: RecipientSet,
-        refusing failure: AttemptFailure?
+        refusing failure: AttemptFailure?,
+        postponing delay: AttemptFailure?
     ) {
-        var record = Record(arrival: arrival, entry: entry, waiting: recipients)
+        nextNumber &+= 1
+        var record = Record(
+            number: nextNumber,
+            arrival: arrival,
+            entry: entry,
+            failure: delay,
+            waiting: recipients
+        )
         if let failure {
             for index in recipients {
                 let history = arrival.facts.history?.ofRecipient(index)
@@ -109,27 +147,28 @@ struct PendingRecipients: Sendable {
             slot = Int32(records.count)
             records.append(record)
         }
-        enqueue(slot, record.queue)
+        enqueue(Turn(slot: slot, number: record.number), record.queue)
         count += recipients.count
     }
 
-    private mutating func enqueue(_ slot: Int32, _ queue: RecipientQueue) {
+    private mutating func enqueue(_ turn: Turn, _ queue: RecipientQueue) {
         if waiting[queue] == nil { queues.append(queue) }
-        waiting[queue, default: FIFO()].append(slot)
+        waiting[queue, default: FIFO()].append(turn)
     }
 
     /// A recipient became a delivery.
-    ///
-    /// - Returns: its record's entry; and how it ends, if its retry record was refused.
-    mutating func began(_ next: NextRecipient) -> (OffsetLedger.Entry, refused: DeferredRecipient?)
-    {
+    mutating func began(_ next: NextRecipient) -> Begun {
         skipQueue()
         count -= 1
         return change(next.fanOut) { record in
             let isWaiting = record.waiting.remove(next.index)
             precondition(isWaiting, "a recipient was delivered twice")
             record.deliveries += 1
-            return (record.entry, record.refused.removeValue(forKey: next.index))
+            return Begun(
+                entry: record.entry,
+                refused: record.refused.removeValue(forKey: next.index),
+                failure: record.failure
+            )
         }
     }
 
@@ -143,12 +182,14 @@ struct PendingRecipients: Sendable {
     }
 
     /// A recipient is to be retried; the caller then calls `left`.
+    ///
+    /// - Returns: whether it is the first of a group.
     mutating func deferred(
         _ id: FanOutID,
         _ recipient: Int,
         _ deferral: Deferral,
         now: Instant
-    ) {
+    ) -> Bool {
         let own = DeferredRecipient(
             index: recipient,
             attempts: deferral.attempts,
@@ -156,32 +197,28 @@ struct PendingRecipients: Sendable {
             reason: deferral.reason,
             httpStatus: deferral.httpStatus
         )
-        change(id) { record in
+        retried.insert(id.slot)
+        let isFirst = change(id) { record in
             var group = record.deferred[deferral.tier] ?? Deferred(deferral: deferral, since: now)
             group.deferral.add(own, dueAt: deferral.dueAt)
             record.deferred[deferral.tier] = group
+            return group.deferral.recipients.count == 1
         }
-        retried.insert(id.slot)
-        count += 1
-    }
-
-    /// A group became a delivery.
-    mutating func groupBegan(_ id: FanOutID) {
-        count -= 1
-        change(id) { $0.deliveries += 1 }
+        if !isFirst { count += 1 }
+        return isFirst
     }
 
     /// Kafka permanently refused a group's retry record; the caller then calls `left`.
     mutating func refused(_ id: FanOutID, _ recipients: [DeferredRecipient]) {
         count += recipients.count
-        let queue = change(id) { record in
+        let (turn, queue) = change(id) { record in
             for recipient in recipients {
                 record.waiting.insert(recipient.index)
                 record.refused[recipient.index] = recipient
             }
-            return record.queue
+            return (Turn(slot: id.slot, number: record.number), record.queue)
         }
-        if waiting[queue]?.all.contains(id.slot) != true { enqueue(id.slot, queue) }
+        if waiting[queue]?.all.contains(turn) != true { enqueue(turn, queue) }
     }
 
     /// The waiting recipients of a queue's first record go to a retry topic instead.
@@ -190,27 +227,31 @@ struct PendingRecipients: Sendable {
     ///   - queue: The queue; recipients wait for it.
     ///   - now: This turn's moment.
     ///   - absence: The retry topic, for a recipient with this history.
+    /// - Returns: in how many groups they are, each of which needs a place, and their source.
     mutating func sendAway(
         from queue: RecipientQueue,
         now: Instant,
         _ absence: (RetryHistory?) -> Deferral
-    ) {
-        guard let first = firstWaiting(for: queue) else { return }
+    ) -> (groupCount: Int, source: Int) {
+        guard let first = firstWaiting(for: queue) else { return (0, 0) }
         let recipients = change(first.fanOut) { record in
             defer { record.waiting = RecipientSet(of: record.waiting.recipientCount) }
             return Array(record.waiting)
         }
         count -= recipients.count
+        var groupCount = 0
         for index in recipients {
             let history = first.arrival.facts.history?.ofRecipient(index)
-            deferred(first.fanOut, index, absence(history), now: now)
+            if deferred(first.fanOut, index, absence(history), now: now) { groupCount += 1 }
         }
+        return (groupCount, first.arrival.facts.source)
     }
 
     /// How many recipients wait for a queue.
     func waitingCount(of queue: RecipientQueue) -> Int {
-        (waiting[queue]?.all ?? []).reduce(0) { sum, slot in
-            guard let record = records[Int(slot)], record.queue == queue else { return sum }
+        (waiting[queue]?.all ?? []).reduce(0) { sum, turn in
+            guard let record = records[Int(turn.slot)], turn.number == record.number
+            else { return sum }
             return sum + record.waiting.count
         }
     }
@@ -221,8 +262,8 @@ struct PendingRecipients: Sendable {
     ///   which nothing is left.
     mutating func close(
         where isWanted: (Arrival, OffsetLedger.Entry) -> Bool
-    ) -> (released: [(arrival: Arrival, entry: OffsetLedger.Entry, recipients: [Int])], [Arrival]) {
-        var released: [(arrival: Arrival, entry: OffsetLedger.Entry, recipients: [Int])] = []
+    ) -> (released: [Released], closed: [Arrival]) {
+        var released: [Released] = []
         var closed: [Arrival] = []
         for slot in records.indices {
             guard let record = records[slot], isWanted(record.arrival, record.entry) else {
@@ -231,8 +272,15 @@ struct PendingRecipients: Sendable {
             let grouped = record.deferred.values.flatMap { $0.deferral.recipients.map(\.index) }
             let recipients = Array(record.waiting) + grouped.sorted()
             guard !recipients.isEmpty else { continue }
-            released.append((record.arrival, record.entry, recipients))
-            count -= recipients.count
+            released.append(
+                Released(
+                    arrival: record.arrival,
+                    entry: record.entry,
+                    recipients: recipients,
+                    groupCount: record.deferred.count
+                )
+            )
+            count -= recipients.count - record.deferred.count
             let id = FanOutID(slot: Int32(slot))
             change(id) {
                 $0.waiting = RecipientSet(of: $0.waiting.recipientCount)
@@ -265,7 +313,7 @@ struct PendingRecipients: Sendable {
     /// The queues that recipients may wait for.
     var openQueues: ArraySlice<RecipientQueue> { queues.all }
 
-    /// The groups to write now: nothing else of their record is here, they have waited long enough,
+    /// Makes deliveries of the groups to write now: nothing else of their record is here, they have waited long enough,
     /// or `isHurried`.
     mutating func groupsDue(now: Instant, isHurried: Bool) -> [Group] {
         guard !retried.isEmpty else { return [] }
@@ -284,6 +332,7 @@ struct PendingRecipients: Sendable {
                     )
                 )
                 records[Int(slot)]?.deferred[tier] = nil
+                records[Int(slot)]?.deliveries += 1
             }
             if records[Int(slot)]?.deferred.isEmpty ?? true { retried.remove(slot) }
         }
@@ -301,13 +350,13 @@ struct PendingRecipients: Sendable {
     // MARK: Private
 
     private mutating func firstWaiting(for queue: RecipientQueue) -> NextRecipient? {
-        while let slot = waiting[queue]?.first {
-            // The slot may have another record by now, which waits elsewhere.
-            if let record = records[Int(slot)], record.queue == queue,
+        while let turn = waiting[queue]?.first {
+            // The slot may have another record by now, whose turn is later.
+            if let record = records[Int(turn.slot)], record.number == turn.number,
                 let index = record.waiting.first(where: { _ in true })
             {
                 return NextRecipient(
-                    fanOut: FanOutID(slot: slot),
+                    fanOut: FanOutID(slot: turn.slot),
                     arrival: record.arrival,
                     index: index,
                     entry: record.entry

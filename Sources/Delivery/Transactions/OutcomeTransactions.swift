@@ -177,6 +177,14 @@ public struct OutcomeTransactions: Hashable, Sendable {
         waiting.append(aside.remove(at: place))
     }
 
+    /// The delivery has left without being published; a transaction that had it is aborted.
+    public mutating func left(_ id: DeliveryID) {
+        records[id] = nil
+        topics[id] = nil
+        waiting.removeAll { $0 == id }
+        aside.removeAll { $0 == id }
+    }
+
     /// The topic of a delivery's record accepts no records.
     ///
     /// The transaction is repeated without the deliveries that need it; they are set aside.

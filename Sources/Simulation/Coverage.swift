@@ -5,6 +5,7 @@ package struct Coverage: Hashable, Sendable {
         case eventAppended
         case eventRepeatedUpstream
         case gapInLog
+        case fanOutAppended
         // Processes
         case memberStarted
         case memberCrashed
@@ -19,6 +20,19 @@ package struct Coverage: Hashable, Sendable {
         case offsetFetchFailed
         case metadataForged
         case skippedAsSettled
+        // Recipients
+        case fanOutArrived
+        case fanOutResumed
+        case fanOutHandedBack
+        case fanOutCutShort
+        case recipientsReadInParts
+        case recipientPutOff
+        case recipientsPutOff
+        case recipientsRefused
+        case retryRefused
+        case recipientsDropped
+        case recipientRepeated
+        case recipientInvalid
         case logCut
         case logChanged
         case logReplaced

@@ -30,6 +30,7 @@ package struct FaultPlan: Hashable, Sendable {
     var turnInterval: Duration
     /// The timeout of a request.
     var requestTimeout: Duration
+    var fanOuts: FanOutPlan
 
     var chances: Chances
     var intervals: Intervals
@@ -56,6 +57,14 @@ package struct FaultPlan: Hashable, Sendable {
         /// Its share of all events.
         var share: Double
         var isBroadcast = false
+    }
+
+    /// Events with recipients.
+    struct FanOutPlan: Hashable, Sendable {
+        /// The share of events that have recipients.
+        var share: Double
+        /// The share of those whose retry records no topic accepts.
+        var tooLargeToRetry: Double
     }
 
     /// Probabilities from 0 to 1, each per occasion.
@@ -187,6 +196,16 @@ extension FaultPlan {
         // Metadata that does not fit leads to repeated sends, which these runs promise not to do.
         let isPlain = !isCalm && transactionTimeout == nil
         metadataLimit = isPlain ? dice.element([4096, 4096, 4096, 200, 60, 8]) : 4096
+        fanOuts = Self.fanOuts(seed, isCalm: isCalm)
+    }
+
+    /// None in a sixth of the runs; drawn apart, so that these are those of a world without
+    /// recipients.
+    private static func fanOuts(_ seed: UInt64, isCalm: Bool) -> FanOutPlan {
+        var dice = Dice(seed: ~seed)
+        let share: Double = dice.element([0, 0.015, 0.04, 0.08, 0.08, 0.25])
+        let tooLarge: Double = dice.element([0, 0.1, 0.3])
+        return FanOutPlan(share: share, tooLargeToRetry: isCalm || share == 0 ? 0 : tooLarge)
     }
 
     /// One seed in this many is calm.

@@ -34,6 +34,8 @@ final class Member {
     var knownCuts: [PartitionID: Int] = [:]
     /// The offsets that the metadata marked as settled at the start of the assignment.
     var settledBefore: [PartitionID: SettledOffsets] = [:]
+    /// The same, for recipients of records that were not settled; by offset.
+    var recipientsBefore: [PartitionID: [Int64: MarkedRecipients]] = [:]
     /// When it started reading the present assignment; nil: none.
     var assignedAt: Instant?
     /// The number of its producer or transaction.
@@ -51,6 +53,16 @@ final class Member {
     var publishing: [DeliveryID: Pending] = [:]
     /// By delivery: the streams opened for it, and those that were not processed.
     var streams: [DeliveryID: StreamCount] = [:]
+    /// Recipients and events to be retried: the streams of the round that ended.
+    var streamsBefore: [RecordPlace: StreamCount] = [:]
+    /// The last delivery of each recipient that was sent in this assignment.
+    var recipientsSent: [RecordPlace: DeliveryID] = [:]
+    /// Deliveries whose retry record was refused, so that they end.
+    var refusedDeferrals: Set<DeliveryID> = []
+    /// Recipients whose retry record was refused, and when their record arrived: they end once they
+    /// are read again.
+    var refusedRecipients: [RecordPlace: Instant] = [:]
+    var order = ArrivalOrder()
     /// The retry records in flight, and when each may be sent.
     var notBefore: [RecordPlace: Instant] = [:]
     /// The number of events in flight by device, then of those of the first source.
@@ -136,6 +148,8 @@ final class Member {
         var isOvertaken = false
         /// When it restarted within the same assignment.
         var restartedAt: Instant?
+        /// By offset, the records with recipients that are not settled.
+        var recipients: [Int64: MarkedRecipients] = [:]
     }
 
     enum GroupEvent {
@@ -156,7 +170,12 @@ final class Member {
 
     /// An outcome on its way to Kafka.
     struct Pending {
+        /// With several recipients, the event that they are of.
         let event: Int32
+        /// The recipients that it reports, by their index in the record; empty: the whole record.
+        let recipients: [(index: Int, event: Int32)]
+        /// Only with recipients.
+        let fingerprint: UInt32
         let partition: PartitionID
         let offset: Int64
         /// When the record arrived; possibly in an earlier assignment.
@@ -165,6 +184,24 @@ final class Member {
         var awaited: Publications
         /// The records of this outcome that are not yet in Kafka.
         var unwritten: Publications
+
+        /// The events that it reports.
+        var events: [Int32] { recipients.isEmpty ? [event] : recipients.map(\.event) }
+
+        /// The events that it reports, with their places.
+        var places: [(event: Int32, place: RecordPlace)] {
+            guard !recipients.isEmpty else {
+                return [(event, RecordPlace(partition: partition, offset: offset))]
+            }
+            return recipients.map { recipient in
+                let place = RecordPlace(
+                    partition: partition,
+                    offset: offset,
+                    recipient: recipient.index
+                )
+                return (recipient.event, place)
+            }
+        }
     }
 }
 
@@ -178,18 +215,29 @@ extension DeliveryEngine {
     }
 }
 
-/// A record's partition and offset.
+/// A record's partition and offset, or one of its recipients.
 struct RecordPlace: Hashable, Sendable {
     let partition: PartitionID
     let offset: Int64
+    /// The recipient's index in the record; -1: the record.
+    let recipient: Int32
 
-    init(partition: PartitionID, offset: Int64) {
+    init(partition: PartitionID, offset: Int64, recipient: Int? = nil) {
         self.partition = partition
         self.offset = offset
+        self.recipient = Int32(recipient ?? -1)
     }
 
-    init(_ record: Record) {
-        self.init(partition: record.partition, offset: record.offset.rawValue)
+    init(_ arrival: Arrival) {
+        self.init(of: arrival.record, recipient: arrival.recipient)
+    }
+
+    init(of record: Record, recipient: Int? = nil) {
+        self.init(
+            partition: record.partition,
+            offset: record.offset.rawValue,
+            recipient: recipient
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 import Vocabulary
 
-/// A record that upstream wrote to a source, and its results outside the service.
+/// A record that upstream wrote to a source, or one of its recipients, and its results outside the
+/// service.
 struct SimulatedEvent {
     enum Content: UInt8 {
         case notification
@@ -8,6 +9,10 @@ struct SimulatedEvent {
         case tombstone
         /// No credential covers its bundle ID.
         case uncovered
+        /// An event with recipients, each of which is an event of its own.
+        case fanOut
+        /// A recipient with the token of an earlier one.
+        case repeated
     }
 
     let content: Content
@@ -26,6 +31,10 @@ struct SimulatedEvent {
     var size: UInt8 = 0
     /// Whether its dead letter exceeds the size limit of that topic.
     var isOversized = false
+    /// Whether its retry record exceeds the size limit of those topics.
+    var isTooLargeToRetry = false
+    /// Its event with recipients, and its place among them; nil: it is a record.
+    var recipient: RecipientNumber?
 
     /// Whether it precedes the end at which a group without an offset started.
     var isSkipped = false
@@ -39,6 +48,10 @@ struct SimulatedEvent {
     /// How many times APNs accepted it.
     var pushes: UInt16 = 0
 
+    /// Whether it gets an outcome; if it has recipients, each of them gets one.
+    var isOwed: Bool { content != .tombstone && content != .fanOut }
+
+    /// The ID that it has in its record.
     var apnsID: APNsID { APNsID(high: 0x5000, low: UInt64(identity)) }
 }
 
@@ -46,23 +59,41 @@ extension World {
     /// Values of different sizes; their content does not matter.
     static let values = [2, 100, 2000].map { [UInt8](repeating: 0x20, count: $0) }
 
+    /// The record at an offset that is not a gap.
     func record(_ event: Int32, at offset: Int64, of partition: PartitionID) -> Record {
         Record(
             partition: partition,
             offset: Offset(offset),
             timestamp: SimulatedAPNs.timestamp(events[Int(event)].appendedAt),
             key: nil,
-            value: events[Int(event)].content == .tombstone
-                ? nil : Self.values[Int(events[Int(event)].size)]
+            value: value(of: event, at: offset, of: partition)
         )
     }
 
+    private func value(
+        of event: Int32,
+        at offset: Int64,
+        of partition: PartitionID
+    ) -> [UInt8]? {
+        switch events[Int(event)].content {
+        case .tombstone: return nil
+        case .fanOut:
+            let entry = kafka.partitions[partition.index].entries[Int(offset)]
+            return entry.retry.map { retryRecords[Int($0)].value } ?? fanOutValue(of: event)
+        case .notification, .invalid, .uncovered, .repeated:
+            return Self.values[Int(events[Int(event)].size)]
+        }
+    }
+
     /// The result of the service's decoder for the record.
-    func decoded(_ number: Int32, by member: Member) -> DecodedRecord {
+    func decoded(_ number: Int32, _ record: Record, by member: Member) -> DecodedRecord {
         let event = events[Int(number)]
+        let schema = event.schema.flatMap { member.knownSchemas.contains($0) ? nil : $0 }
         switch event.content {
         case .tombstone: return .tombstone
-        case .invalid: return .invalid(InvalidEvent(reason: .schemaViolation, violations: []))
+        case .invalid, .repeated:
+            return .invalid(InvalidEvent(reason: .schemaViolation, violations: []))
+        case .fanOut: return .fanOut(fanOut(number, record), awaiting: schema)
         case .notification, .uncovered: break
         }
         let device = apns.devices[Int(event.device)]
@@ -82,10 +113,7 @@ extension World {
             apnsID: event.apnsID,
             tokenRegisteredAt: event.tokenRegisteredAt
         )
-        guard let schema = event.schema, !member.knownSchemas.contains(schema) else {
-            return .event(decoded)
-        }
-        return .awaitingSchema(decoded, schema)
+        return schema.map { .awaitingSchema(decoded, $0) } ?? .event(decoded)
     }
 
     private func broadcast(

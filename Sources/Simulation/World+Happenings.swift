@@ -99,6 +99,7 @@ extension World {
     private mutating func faultsEnded() {
         areFaultsOn = false
         clockError = .zero
+        clockJumpedAt = now
     }
 
     private mutating func clockJumps() {
@@ -106,5 +107,6 @@ extension World {
         guard areFaultsOn else { return }
         coverage.note(.clockJumped)
         clockError = .seconds(dice[.faults].number(-120...120))
+        clockJumpedAt = now
     }
 }

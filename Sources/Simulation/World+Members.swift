@@ -43,6 +43,7 @@ extension World {
 
     mutating func replaceDead(_ victim: Member) {
         digest.mix(UInt64(victim.id.number))
+        notePartlySettled(.fanOutCutShort, by: victim)
         remove(victim)
         // The group notices when the session times out, or at once if the socket closes.
         after(dice[.members].seconds(0...10), .groupRebalanced)

@@ -27,6 +27,7 @@ extension World {
 
     mutating func eventAppended() {
         defer { planNextEvent() }
+        guard !isSkipped() else { return }
         let source = pickSource()
         let choices = partitionsOfSource[source]
         appendEvent(of: source, to: choices[dice[.traffic].number(below: choices.count)])
@@ -37,14 +38,70 @@ extension World {
             coverage.note(.gapInLog)
             kafka.partitions[partition].entries.append(.init(event: nil, isResolved: true))
         }
-        let event = makeEvent(source: UInt8(source))
-        let number = Int32(events.count)
-        events.append(event)
-        coverage.note(.eventAppended)
+        let number = writeEvent(source: UInt8(source))
+        let content = events[Int(number)].content
+        coverage.note(.eventAppended, times: content == .fanOut ? recipientCount(of: number) : 1)
         kafka.partitions[partition].entries.append(
-            .init(event: number, isResolved: event.content == .tombstone)
+            .init(
+                event: number,
+                isResolved: content == .tombstone,
+                recipientCount: content == .fanOut ? recipientCount(of: number) : 0
+            )
         )
         wakeOwner(of: PartitionID(index: partition))
+    }
+
+    /// Whether upstream writes nothing this time, because each recipient counts as an event.
+    private mutating func isSkipped() -> Bool {
+        guard recipientsAhead > 0 else { return false }
+        let isSkipped = recipientsAhead > 200 || !recipientsAhead.isMultiple(of: 4)
+        recipientsAhead -= 1
+        return isSkipped
+    }
+
+    /// - Returns: the event's index in the world's list.
+    private mutating func writeEvent(source: UInt8) -> Int32 {
+        let isBroadcast = plan.sources[Int(source)].isBroadcast
+        if events.count > 10, strikes(plan.chances.repeatedEvent, .content) {
+            let place = Int32(events.count - 1 - dice[.content].number(below: 10))
+            let original = head(of: place)
+            // A broadcast is not a notification.
+            if self.isBroadcast(events[Int(original)]) == isBroadcast {
+                return repeated(original, source: source)
+            }
+        }
+        if !isBroadcast, dice[.recipients].comesUp(plan.fanOuts.share) {
+            coverage.note(.fanOutAppended)
+            return noted(fanOut: makeFanOut(source: source))
+        }
+        events.append(makeEvent(source: source))
+        if dice[.recipients].comesUp(plan.fanOuts.tooLargeToRetry) {
+            events[events.count - 1].isTooLargeToRetry = true
+        }
+        return Int32(events.count - 1)
+    }
+
+    private mutating func repeated(_ original: Int32, source: UInt8) -> Int32 {
+        guard events[Int(original)].content == .fanOut else {
+            events.append(repeated(of: events[Int(original)], source: source))
+            return Int32(events.count - 1)
+        }
+        return noted(fanOut: repeatFanOut(original, source: source))
+    }
+
+    /// Notes that the recipients of an event with the largest record so far are written.
+    private mutating func noted(fanOut head: Int32) -> Int32 {
+        recipientsAhead += recipientCount(of: head) - 1
+        let value = fanOutValue(of: head)
+        let record = Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(0),
+            timestamp: nil,
+            key: nil,
+            value: value
+        )
+        largestRecord = max(largestRecord, value.count + fanOut(head, record).recipients.byteCount)
+        return head
     }
 
     private mutating func pickSource() -> Int {
@@ -60,13 +117,6 @@ extension World {
 
     private mutating func makeEvent(source: UInt8) -> SimulatedEvent {
         let chances = plan.chances
-        if events.count > 10, strikes(chances.repeatedEvent, .content) {
-            let original = events[events.count - 1 - dice[.content].number(below: 10)]
-            // A broadcast is not a notification.
-            if isBroadcast(original) == plan.sources[Int(source)].isBroadcast {
-                return repeated(of: original, source: source)
-            }
-        }
         let isHot = dice[.content].comesUp(chances.hotDevice)
         let isBroadcast = plan.sources[Int(source)].isBroadcast
         let device =

@@ -37,6 +37,7 @@ extension World {
         takeGroupEvent(member)
         decodeAgain(member)
         let wantsMore = takeRecords(member)
+        takeRecipients(member)
         hearOfTokens(member)
         var decision = TurnDecision()
         swap(&decision, &self.decision)
@@ -126,7 +127,7 @@ extension World {
         if let retry = entry.retry { history = self.history(of: retry, in: partition) }
         let skipped = member.engine.counts.skippedSettled
         let record = record(event, at: position, of: partition)
-        let decoded = decoded(event, by: member)
+        let decoded = decoded(event, record, by: member)
         let arrival = reader.read(
             record,
             decoded,
@@ -149,8 +150,12 @@ extension World {
         member.cursors[index].note(isSettled: isSkipped || (isTaken && isTombstone))
         if isTaken { expectPlace(in: partition, of: member) }
         if isTaken, !isTombstone {
-            let place = RecordPlace(partition: partition, offset: position)
-            noteArrival(of: event, decoded, history, at: place, by: member)
+            let isKnown = if case .event = decoded { true } else { false }
+            if let history { noteDue(history, at: RecordPlace(arrival), by: member) }
+            noteRecord(arrival, cursor: index, of: member)
+            if arrival.fanOut == nil {
+                noteArrival(of: event, arrival, isSendable: isKnown, by: member)
+            }
         }
         if reply.isEarly { return .recordNotDue }
         return .record(hasRoom: reply.hasRoom)

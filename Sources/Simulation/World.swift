@@ -14,6 +14,8 @@ package struct World {
     private(set) var now = Instant(nanoseconds: 0)
     /// The present error of the members' wall clocks.
     var clockError = Duration.zero
+    /// When they last jumped.
+    var clockJumpedAt = Instant(nanoseconds: .min / 2)
     private var schedule = Schedule()
 
     var kafka: SimulatedKafka
@@ -25,6 +27,10 @@ package struct World {
     var membersMade: Int32 = 0
     /// All events that upstream wrote.
     var events: [SimulatedEvent] = []
+    /// Recipients that upstream has written beyond its rate.
+    var recipientsAhead = 0
+    /// The most bytes that one of its records counts for.
+    var largestRecord = values.reduce(0) { max($0, $1.count) }
     /// All records that were given to the members' producers.
     var produced: [ProducedRecord] = []
     /// The contents of all retry records.

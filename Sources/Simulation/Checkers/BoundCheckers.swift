@@ -2,12 +2,11 @@ import Delivery
 import Vocabulary
 
 extension World {
-    private static let largestRecord = values.reduce(0) { max($0, $1.count) }
-
     /// Promise 5: the events and bytes in flight stay within their limits, without held retry
     /// records.
     ///
-    /// Promise 1: every consumed record has ended, is in flight, or was released.
+    /// Promise 1: every consumed record has ended, is in flight, or was released; one with
+    /// recipients counts for each of them.
     mutating func checkBounds(of member: Member, _ engine: borrowing DeliveryEngine) {
         let held = (engine.heldEvents, engine.heldBytes)
         let inHand = engine.inFlightEvents
@@ -23,7 +22,7 @@ extension World {
             found(.intakeBounded, "\(held.0) held of \(retryPartitions) partitions")
         }
         // The limit may be exceeded by one record: its size is known only when it has arrived.
-        let bytes = engine.inFlightBytes - held.1 - Self.largestRecord
+        let bytes = engine.inFlightBytes - held.1 - largestRecord
         if bytes > plan.inFlightBytes {
             found(.intakeBounded, "\(bytes) bytes over \(plan.inFlightBytes)")
         }
@@ -73,7 +72,7 @@ extension World {
     mutating func checkDropped(_ tag: PublicationTag, by member: Member) {
         guard !plan.isTransactional else { return }
         let waiting = member.mostStatusWaits
-        let bytes = waiting * Self.largestRecord * 2
+        let bytes = waiting * largestRecord * 2
         guard
             tag.publication != .tokenStatus
                 || waiting <= max(1, plan.inFlightLimit / 8) && bytes <= plan.inFlightBytes / 8

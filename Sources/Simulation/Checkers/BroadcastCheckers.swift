@@ -17,7 +17,7 @@ extension World {
         // A broadcast is not listed if it was in flight while its partition was revoked and
         // assigned again.
         guard let newest = member.broadcasts[event.device]?.last,
-            newest != RecordPlace(delivery.record)
+            newest != RecordPlace(delivery.arrival)
         else { return }
         found(.newestBroadcastWins, "event \(event.identity) was sent before a newer one")
     }

@@ -52,10 +52,11 @@ extension World {
         guard reader.horizon <= partition.end else {
             return found(.committedOnlyAfterOutcome, "\(commit) speaks of more than there is")
         }
-        for offset in to..<reader.horizon
+        for offset in to..<reader.settledHorizon
         where reader.settled.contains(offset) && !partition.entries[Int(offset)].isResolved {
             return found(.committedOnlyAfterOutcome, "\(commit) calls \(offset) settled")
         }
+        checkRecipientsAreEarned(commit, reader)
     }
 
     /// Promise 2: settled records are in the next commit, so a crash repeats only later ones.
@@ -65,11 +66,11 @@ extension World {
         _ partition: SimulatedKafka.Partition,
         by member: Member
     ) {
-        // Metadata close to the broker's size limit may have been cut.
-        guard plan.metadataLimit == 4096, commit.metadata.utf8.count < 4000,
-            let index = member.cursorIndex(of: commit.partition)
-        else { return }
+        guard let index = member.cursorIndex(of: commit.partition) else { return }
         let cursor = member.cursors[index]
+        checkRecipientsAreComplete(commit, reader, cursor, by: member)
+        // Metadata close to the broker's size limit may have been cut.
+        guard plan.metadataLimit == 4096, commit.metadata.utf8.count < 4000 else { return }
         let first = max(commit.offset.rawValue, cursor.start)
         let settled = (first..<max(first, cursor.position)).filter {
             cursor.settled[Int($0 - cursor.start)] && partition.entries[Int($0)].event != nil

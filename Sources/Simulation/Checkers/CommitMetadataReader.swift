@@ -6,42 +6,96 @@ import Vocabulary
 struct CommitMetadataReader {
     /// The offsets after the committed one that the metadata marks as settled.
     private(set) var settled: SettledOffsets
-    /// One past the last of these offsets.
-    private(set) var horizon: Int64
+    /// By offset, the records that are not settled, but some of whose recipients are.
+    private(set) var recipients: [Int64: MarkedRecipients] = [:]
+    /// One past the last of the settled offsets.
+    private(set) var settledHorizon: Int64
+    /// One past the last record that the metadata is about.
+    var horizon: Int64 { max(settledHorizon, (recipients.keys.max() ?? -1) + 1) }
     let nonce: [UInt8]
 
     /// nil for metadata that is not valid.
     init?(_ text: String, base: Int64, of partition: TopicPartition) {
         let characters = Array(text.utf8)
         guard characters.count > 3, characters.count <= 4096,
-            let form = ["p1", "p2", "p3", "p4"].firstIndex(where: { text.hasPrefix($0) }),
+            let form = Self.forms.firstIndex(where: { text.hasPrefix($0) }),
             let payload = Self.decodeBase64URL(characters[3...]), payload.count >= 9
         else { return nil }
         let sealed = payload.dropLast(4)
         var input = Array(partition.topic.name.utf8)
         input += (0..<4).map { UInt8(truncatingIfNeeded: partition.partition >> ($0 * 8)) }
         input += (0..<8).map { UInt8(truncatingIfNeeded: base >> ($0 * 8)) }
-        input.append(characters[2])
+        input += form < 4 ? characters[2...2] : characters[0...2]
         input += sealed
         let checksum = Self.crc32c(input)
         guard payload.suffix(4).reversed().reduce(0, { $0 << 8 | UInt32($1) }) == checksum
         else { return nil }
         nonce = Array(sealed.prefix(4))
         var body = sealed.dropFirst(4)
-        if form == 1 || form == 3 {
+        if form % 2 == 1 {
             body = body.dropFirst(4)
             guard let distance = Self.takeNumber(&body), distance > 0 else { return nil }
         }
-        if form >= 2 { body = body.dropFirst(4) }
+        if form % 4 >= 2 { body = body.dropFirst(4) }
         guard let span = Self.takeNumber(&body), span < 1 << 21 else { return nil }
-        horizon = base + span
+        settledHorizon = base + span
         settled = SettledOffsets(base: base)
+        if form >= 4 { guard readRecipients(&body, base) else { return nil } }
         switch characters[2] {
         case UInt8(ascii: "D"): readDistances(body, base)
         case UInt8(ascii: "R"): readRuns(body, base)
         case UInt8(ascii: "B"): readBitmap(body, base)
         default: return nil
         }
+    }
+
+    private static let forms = (1...8).map { "p\($0)" }
+
+    /// Reads the records with recipients, which come in offset order.
+    private mutating func readRecipients(_ body: inout ArraySlice<UInt8>, _ base: Int64) -> Bool {
+        guard let count = Self.takeNumber(&body), count > 0 else { return false }
+        var next = base
+        for _ in 0..<count {
+            guard let distance = Self.takeNumber(&body), body.count > 4 else { return false }
+            let fingerprint = body.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+            body = body.dropFirst(4)
+            guard let head = Self.takeNumber(&body),
+                let marks = Self.takeMarks(&body, head / 2 + 2, isBitmap: head % 2 == 1)
+            else { return false }
+            recipients[next + distance] = MarkedRecipients(
+                fingerprint: fingerprint,
+                settled: marks
+            )
+            next += distance + 1
+        }
+        return true
+    }
+
+    /// Reads a record's recipients: bits, or the lengths of runs.
+    private static func takeMarks(
+        _ body: inout ArraySlice<UInt8>,
+        _ count: Int64,
+        isBitmap: Bool
+    ) -> [Bool]? {
+        guard count <= 1000 else { return nil }
+        var marks: [Bool] = []
+        if isBitmap {
+            for place in 0..<Int(count) {
+                guard let byte = body.dropFirst(place / 8).first else { return nil }
+                marks.append(byte >> (place % 8) & 1 == 1)
+            }
+            body = body.dropFirst(Int(count + 7) / 8)
+            return marks
+        }
+        var isSettled = false
+        while marks.count < count {
+            guard let length = takeNumber(&body), length <= count - Int64(marks.count) else {
+                return nil
+            }
+            marks += repeatElement(isSettled, count: Int(length))
+            isSettled.toggle()
+        }
+        return marks
     }
 
     private mutating func readDistances(_ body: ArraySlice<UInt8>, _ base: Int64) {
@@ -51,7 +105,7 @@ struct CommitMetadataReader {
             settled.insert(next..<next + distance)
             next += distance + 1
         }
-        settled.insert(min(next, horizon)..<horizon)
+        settled.insert(min(next, settledHorizon)..<settledHorizon)
     }
 
     private mutating func readRuns(_ body: ArraySlice<UInt8>, _ base: Int64) {

@@ -22,7 +22,7 @@ extension World {
             }
         }
         for (number, event) in events.enumerated()
-        where event.content != .tombstone && event.outcomes == 0 && !event.isSkipped {
+        where event.isOwed && event.outcomes == 0 && !event.isSkipped {
             found(.everyEventHasAnOutcome, "event \(number) has none")
             return
         }

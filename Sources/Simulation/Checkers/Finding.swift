@@ -29,6 +29,10 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case nothingSentToDeadTokens
         case suppressedIsDead
         case duplicateHasAnOriginal
+        case recipientsAreNamed
+        case retryRecordsAreTrue
+        case orderIsKept
+        case sentOnceItsSchemaIsKnown
         case tokensHeldWhileFuseIsBlown
         case fuseBlows
         case fuseRecovers

@@ -12,13 +12,20 @@ extension World {
         if outcome.reason == .local(.eventTooOld) { coverage.note(.eventTooOld) }
         checkDecidedOnce(delivery, by: member)
         checkRefusedGivenUp(delivery, facts, outcome, by: member)
-        checkAttempts(of: delivery, facts, outcome.attempts, by: member)
+        let place = RecordPlace(facts.arrival)
+        let isRefused =
+            member.refusedRecipients.removeValue(forKey: place) == facts.receivedAt.instant
+            || member.refusedDeferrals.contains(delivery)
+        let streams = isRefused ? member.streamsBefore[place] : member.streams[delivery]
+        member.streams[delivery] = nil
+        if facts.arrival.recipient != nil { member.recipientsSent[place] = nil }
+        checkAttempts(outcome.attempts - (facts.history?.attempts ?? 0), of: streams)
+        checkRecipient(outcome, event)
         checkVerdict(outcome, events[Int(event)])
-        checkSuperseded(outcome, events[Int(event)], at: RecordPlace(facts.record), by: member)
+        checkSuperseded(outcome, events[Int(event)], at: place, by: member)
         switch outcome.kind {
         case .suppressed: checkSuppression(outcome, events[Int(event)], by: member)
-        case .duplicate:
-            checkDuplicate(events[Int(event)], at: RecordPlace(facts.record), by: member)
+        case .duplicate: checkDuplicate(events[Int(event)], at: place, by: member)
         case .accepted: member.accepted.insert(events[Int(event)].identity)
         case .unregistered, .rejected, .invalid, .expired, .undeliverable, .cancelled: break
         }
@@ -30,20 +37,13 @@ extension World {
         found(.noRepeatWithoutCause, "event \(pending.event) was published before")
     }
 
-    /// Checks the attempts: a stream that the peer did not process is not one.
-    private mutating func checkAttempts(
-        of delivery: DeliveryID,
-        _ facts: Delivery,
-        _ attempts: Int,
-        by member: Member
-    ) {
-        let streams = member.streams.removeValue(forKey: delivery) ?? Member.StreamCount()
-        let attempts = attempts - (facts.history?.attempts ?? 0)
-        guard attempts != streams.opened - streams.unprocessed else { return }
+    /// Checks the attempts of a round: a stream that the peer did not process is not one.
+    private mutating func checkAttempts(_ attempts: Int, of streams: Member.StreamCount?) {
+        let (opened, unprocessed) = (streams?.opened ?? 0, streams?.unprocessed ?? 0)
+        guard attempts != opened - unprocessed else { return }
         found(
             .attemptsCounted,
-            "\(attempts) attempts, of \(streams.opened) streams "
-                + "\(streams.unprocessed) unprocessed"
+            "\(attempts) attempts, of \(opened) streams \(unprocessed) unprocessed"
         )
     }
 
@@ -51,25 +51,65 @@ extension World {
         _ deferral: Deferral,
         of delivery: DeliveryID,
         _ facts: Delivery,
-        _ event: Int32,
+        _ pending: Member.Pending,
         by member: Member
     ) {
         checkDecidedOnce(delivery, by: member)
-        checkAttempts(of: delivery, facts, deferral.attempts, by: member)
-        checkDue(deferral, events[Int(event)])
-        if isBroadcast(events[Int(event)]) {
-            found(.broadcastIsNeverLate, "event \(event) was put off")
+        if isBroadcast(events[Int(pending.event)]) {
+            found(.broadcastIsNeverLate, "event \(pending.event) was put off")
+        }
+        guard deferral.recipients.isEmpty else {
+            return checkGroup(deferral, facts, pending, by: member)
+        }
+        let streams = member.streams.removeValue(forKey: delivery)
+        checkAttempts(deferral.attempts - (facts.history?.attempts ?? 0), of: streams)
+        // For the outcome that follows if the retry record is refused.
+        member.streamsBefore[RecordPlace(facts.arrival)] = streams
+        checkDue(deferral, deferral.firstFailedAt, events[Int(pending.event)])
+    }
+
+    /// Checks recipients that are deferred together, each with its own history.
+    private mutating func checkGroup(
+        _ deferral: Deferral,
+        _ facts: Delivery,
+        _ pending: Member.Pending,
+        by member: Member
+    ) {
+        coverage.note(pending.recipients.count > 1 ? .recipientsPutOff : .recipientPutOff)
+        // Their wait begins together, up to a second and a turn after the first one was deferred;
+        // and wall clocks jump.
+        let tolerance = now - member.turnBefore + .seconds(1)
+        let hasJumped = clockJumpedAt + tolerance >= now
+        for (own, (event, place)) in zip(deferral.recipients, pending.places) {
+            let streams = member.recipientsSent.removeValue(forKey: place).flatMap {
+                member.streams.removeValue(forKey: $0)
+            }
+            member.streamsBefore[place] = streams
+            checkAttempts(own.attempts - attemptsBefore(own.index, facts.history), of: streams)
+            guard !hasJumped else { continue }
+            checkDue(deferral, own.firstFailedAt, events[Int(event)], within: tolerance)
         }
     }
 
+    /// The attempts of a recipient in earlier rounds.
+    private func attemptsBefore(_ index: Int, _ history: RetryHistory?) -> Int {
+        guard let history else { return 0 }
+        return history.recipients.isEmpty
+            ? history.attempts : history.recipients[index].attempts
+    }
+
     /// Checks that nothing is deferred past its expiration or past the time when it is given up.
-    private mutating func checkDue(_ deferral: Deferral, _ event: SimulatedEvent) {
-        if let expiration = event.expiration, expiration > 0,
-            deferral.dueAt.seconds >= expiration
-        {
+    private mutating func checkDue(
+        _ deferral: Deferral,
+        _ firstFailedAt: Timestamp,
+        _ event: SimulatedEvent,
+        within tolerance: Duration = .zero
+    ) {
+        let due = deferral.dueAt.milliseconds - tolerance.milliseconds
+        if let expiration = event.expiration, expiration > 0, due >= expiration * 1000 {
             found(.putOffWithinBounds, "due at its expiration or later")
         }
-        let sinceFailure = deferral.dueAt.milliseconds - deferral.firstFailedAt.milliseconds
+        let sinceFailure = due - firstFailedAt.milliseconds
         if Duration.milliseconds(sinceFailure) >= plan.giveUpAfter {
             found(.putOffWithinBounds, "due \(sinceFailure) ms after its first failure")
         }
@@ -84,8 +124,11 @@ extension World {
         if isFinal, outcome.reason == .local(.unexplainedStatus) {
             found(.outcomeIsTrue, "event \(event.identity) was ended by the page of a proxy")
         }
-        if outcome.kind == .invalid, event.content != .invalid {
-            found(.outcomeIsTrue, "event \(event.identity) is called invalid")
+        if (outcome.kind == .invalid) != (event.content == .invalid) {
+            found(
+                .outcomeIsTrue,
+                "event \(event.identity) is \(event.content), not \(outcome.kind)"
+            )
         }
     }
 

@@ -14,7 +14,10 @@ extension World {
         checkDevice(events[Int(event)], by: member)
         checkTime(of: delivery, by: member)
         checkUrgency(of: event, on: connection.route, by: member)
-        checkIdentity(delivery, events[Int(event)])
+        checkIdentity(delivery, event)
+        checkIsSendable(event)
+        checkSchema(of: events[Int(event)], by: member)
+        checkOrder(of: delivery, events[Int(event)], by: member)
         checkExpiration(events[Int(event)])
         checkAge(of: delivery)
         checkGivenUp(delivery, events[Int(event)])
@@ -82,14 +85,14 @@ extension World {
 
     /// Checks that a retry record is not sent before it is due, by the member's clock on arrival.
     private mutating func checkTime(of delivery: Delivery, by member: Member) {
-        let place = RecordPlace(delivery.record)
+        let place = RecordPlace(of: delivery.record)
         guard let notBefore = member.notBefore[place], now < notBefore else { return }
         found(.notSentBeforeItsTime, "\(notBefore - now) too early")
     }
 
     /// Promise 2: all attempts for one event use the same `apns-id`.
-    private mutating func checkIdentity(_ delivery: Delivery, _ event: SimulatedEvent) {
-        guard delivery.event?.apnsID != event.apnsID else { return }
+    private mutating func checkIdentity(_ delivery: Delivery, _ event: Int32) {
+        guard delivery.event?.apnsID != apnsID(of: event) else { return }
         found(.sameIdentity, "sent \(String(describing: delivery.event?.apnsID))")
     }
 

@@ -55,6 +55,7 @@ extension World {
         at place: RecordPlace,
         by member: Member
     ) {
+        guard event.content != .repeated else { return }
         let others = member.inHand[event.identity]?.subtracting([place]) ?? []
         guard others.isEmpty, !member.accepted.contains(event.identity) else { return }
         found(.duplicateHasAnOriginal, "event \(event.identity) is nobody's duplicate")

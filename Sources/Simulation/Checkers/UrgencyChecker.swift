@@ -15,20 +15,25 @@ struct UrgentQueue {
 }
 
 extension World {
-    /// Notes a record that a member has accepted, for the checkers.
+    /// Notes when a retry record that a member has accepted may be sent.
+    mutating func noteDue(_ history: RetryHistory, at place: RecordPlace, by member: Member) {
+        guard let tier = kafka.partitions[place.partition.index].tier else { return }
+        let written = min(history.writtenAt ?? timestamp, timestamp)
+        let bound = written.milliseconds + plan.tiers[tier].milliseconds
+        let due = min(history.dueAt.milliseconds, bound)
+        member.notBefore[place] = now + .milliseconds(due - timestamp.milliseconds)
+    }
+
+    /// Notes an event that a member has accepted, for the checkers: a record, or a recipient.
+    ///
+    /// `isSendable`: it is valid, and its schema is known.
     mutating func noteArrival(
         of event: Int32,
-        _ decoded: DecodedRecord,
-        _ history: RetryHistory?,
-        at place: RecordPlace,
+        _ arrival: Arrival,
+        isSendable: Bool,
         by member: Member
     ) {
-        if let history, let tier = kafka.partitions[place.partition.index].tier {
-            let written = min(history.writtenAt ?? timestamp, timestamp)
-            let bound = written.milliseconds + plan.tiers[tier].milliseconds
-            let due = min(history.dueAt.milliseconds, bound)
-            member.notBefore[place] = now + .milliseconds(due - timestamp.milliseconds)
-        }
+        let place = RecordPlace(arrival)
         let facts = events[Int(event)]
         if facts.content == .notification {
             member.inHand[facts.identity, default: []].insert(place)
@@ -37,13 +42,15 @@ extension World {
             member.broadcasts[facts.device, default: []].append(place)
             member.newestBroadcasts[facts.device] = place
         }
+        if isSendable, !arrival.isRetry { member.order.arrived(place) }
         let load = member.load[facts.device, default: 0]
         member.load[facts.device] = load + 1
         guard facts.source == 0 else { return }
         member.urgentLoad += 1
         // The only event for its device, and without a rate limit: it only waits for the queue.
-        guard case .event = decoded, plan.sources.count > 1, load == 0, history == nil,
-            plan.rateLimit == nil,
+        // When a recipient leaves the queue to be retried, nobody hears of it.
+        guard isSendable, plan.sources.count > 1, load == 0, !arrival.isRetry,
+            plan.rateLimit == nil, facts.recipient == nil,
             facts.content == .notification, member.streamsByDevice[facts.device] == nil
         else { return }
         let route = route(of: facts)
@@ -63,12 +70,15 @@ extension World {
         member.urgent[route(of: facts).index].waiting[event] = nil
     }
 
-    /// Notes that a delivery's event has ended or moved to a retry topic.
+    /// Notes that a delivery's events have ended or moved to a retry topic.
     mutating func noteDeparture(of pending: Member.Pending, by member: Member) {
-        let identity = events[Int(pending.event)].identity
-        let place = RecordPlace(partition: pending.partition, offset: pending.offset)
+        for (event, place) in pending.places { noteDeparture(of: event, at: place, by: member) }
+    }
+
+    private func noteDeparture(of event: Int32, at place: RecordPlace, by member: Member) {
+        let identity = events[Int(event)].identity
         member.inHand[identity]?.remove(place)
-        let channel = events[Int(pending.event)].device
+        let channel = events[Int(event)].device
         member.broadcasts[channel]?.removeAll { $0 == place }
         if member.broadcasts[channel]?.isEmpty == true { member.broadcasts[channel] = nil }
         if member.inHand[identity]?.isEmpty == true { member.inHand[identity] = nil }
@@ -79,15 +89,13 @@ extension World {
         member.inHand = [:]
         for connection in member.connections.values {
             for (delivery, stream) in connection.streams {
-                guard let record = member.delivery(delivery)?.record else { continue }
+                guard let arrival = member.delivery(delivery)?.arrival else { continue }
                 let identity = events[Int(stream.event)].identity
-                member.inHand[identity, default: []].insert(RecordPlace(record))
+                member.inHand[identity, default: []].insert(RecordPlace(arrival))
             }
         }
-        for pending in member.publishing.values {
-            member.inHand[events[Int(pending.event)].identity, default: []].insert(
-                RecordPlace(partition: pending.partition, offset: pending.offset)
-            )
+        for (event, place) in member.publishing.values.flatMap(\.places) {
+            member.inHand[events[Int(event)].identity, default: []].insert(place)
         }
     }
 
@@ -98,6 +106,7 @@ extension World {
         member.broadcasts = [:]
         member.newestBroadcasts = [:]
         member.urgentLoad = 0
+        member.order = ArrivalOrder()
         for index in member.urgent.indices { member.urgent[index].waiting = [:] }
     }
 

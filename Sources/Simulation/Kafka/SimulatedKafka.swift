@@ -11,8 +11,30 @@ struct SimulatedKafka {
         var retry: Int32?
         /// Whether the partition's owner may continue after it.
         ///
-        /// That requires an acknowledged outcome, or a record that continues the event.
+        /// That requires an acknowledged outcome, or a record that continues the event; with
+        /// recipients, for each of them.
         var isResolved: Bool
+        /// For each of its recipients, the same; empty: it is not an event with recipients.
+        private(set) var recipients: [Bool] = []
+
+        init(event: Int32?, retry: Int32? = nil, isResolved: Bool, recipientCount: Int = 0) {
+            self.event = event
+            self.retry = retry
+            self.isResolved = isResolved
+            recipients = Array(repeating: false, count: recipientCount)
+        }
+
+        /// Notes that the owner may continue after these recipients, or the whole record.
+        mutating func resolve(_ indices: [Int]) {
+            for index in indices where recipients.indices.contains(index) {
+                recipients[index] = true
+            }
+            if indices.isEmpty || !recipients.contains(false) { isResolved = true }
+        }
+
+        func isResolved(recipient: Int) -> Bool {
+            isResolved || recipients.indices.contains(recipient) && recipients[recipient]
+        }
     }
 
     struct StoredOffset: Hashable {

@@ -49,7 +49,7 @@ extension World {
                 of: partition.name
             )
         else { return false }
-        return reader.horizon > max(stored.offset, partition.end - 20)
+        return reader.settledHorizon > max(stored.offset, partition.end - 20)
     }
 
     private func isInHand(_ partition: PartitionID, from end: Int64) -> Bool {
@@ -127,9 +127,7 @@ extension World {
         coverage.note(.logReplaced)
         let partition = member.cursors[index].partition
         member.engine.partitionRestarted(partition)
-        for entry in kafka.partitions[partition.index].entries {
-            if let event = entry.event { events[Int(event)].isRepeated = true }
-        }
+        noteRepeats(in: partition, from: 0)
         member.cursors[index] = Member.Cursor(
             partition: partition,
             position: 0,
@@ -173,6 +171,8 @@ extension World {
         let end = log.cuts[member.cursors[index].cutsMet...].min() ?? log.end
         if start.rawValue > end { skip(end..<start.rawValue, of: partition) }
         member.cursors[index].goOn(at: start.rawValue, settledBefore: end)
+        // No known record ends what is settled before the cut, so commits leave some of it out.
+        noteRepeats(in: partition, from: log.stored?.offset ?? 0)
         noted(index, by: member)
     }
 
@@ -186,6 +186,7 @@ extension World {
         member.cursors[index].mark = nil
         member.knownCuts[partition] = count
         member.settledBefore[partition] = nil
+        member.recipientsBefore[partition] = nil
     }
 
     /// Marks the records between the cut and the first look at the log as not owed.
@@ -197,7 +198,7 @@ extension World {
         let entry = kafka.partitions[partition.index].entries[Int(offset)]
         guard !entry.isResolved else { return }
         kafka.partitions[partition.index].entries[Int(offset)].isResolved = true
-        if let event = entry.event { events[Int(event)].isSkipped = true }
+        for event in eventsOfRecord(entry) { events[Int(event)].isSkipped = true }
     }
 
     /// Notes that the member skips a record as settled.
@@ -213,9 +214,23 @@ extension World {
     mutating func noteDisbelief(of member: Member, in partition: PartitionID, from start: Int64) {
         guard !kafka.partitions[partition.index].cuts.isEmpty else { return }
         member.settledBefore[partition] = nil
+        member.recipientsBefore[partition] = nil
+        noteRepeats(in: partition, from: start)
+    }
+
+    /// Notes that records from that offset on may be sent again although they are settled.
+    private mutating func noteRepeats(in partition: PartitionID, from start: Int64) {
         for entry in kafka.partitions[partition.index].entries.dropFirst(Int(start)) {
-            if let event = entry.event { events[Int(event)].isRepeated = true }
+            for event in eventsOfRecord(entry) { events[Int(event)].isRepeated = true }
         }
+    }
+
+    /// The events that a record is about: itself, or its recipients.
+    func eventsOfRecord(_ entry: SimulatedKafka.Entry) -> [Int32] {
+        guard let event = entry.event else { return [] }
+        guard !entry.recipients.isEmpty else { return [event] }
+        return entry.retry.map { Self.recipients(in: retryRecords[Int($0)].value ?? []) }
+            ?? (1...entry.recipients.count).map { event + Int32($0) }
     }
 
     /// Whether a commit refers to a log before a cut that its writer did not know of.
@@ -230,7 +245,9 @@ extension Member.Cursor {
         if position < start {
             start = position
             settled = []
+            recipients = [:]
         } else {
+            recipients = recipients.filter { $0.key < end }
             settled = Array(settled.prefix(Int(max(0, end - start))))
             while start + Int64(settled.count) < position { settled.append(true) }
         }

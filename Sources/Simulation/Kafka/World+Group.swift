@@ -34,6 +34,7 @@ extension World {
         case .assigned(let partitions, let generation):
             member.generation = generation
             member.settledBefore = [:]
+            member.recipientsBefore = [:]
             coverage.note(.partitionTakenBack, times: partitions.count)
             member.engine.partitionsAssigned(
                 partitions.map { id in
@@ -135,7 +136,9 @@ extension World {
         coverage.note(.startedAtEnd)
         for offset in 0..<Int(position(start)) where !partition.entries[offset].isResolved {
             kafka.partitions[start.partition.index].entries[offset].isResolved = true
-            if let event = partition.entries[offset].event { events[Int(event)].isSkipped = true }
+            for event in eventsOfRecord(partition.entries[offset]) {
+                events[Int(event)].isSkipped = true
+            }
         }
     }
 
@@ -160,6 +163,7 @@ extension World {
     }
 
     mutating func unassign(_ member: Member) {
+        notePartlySettled(.fanOutHandedBack, by: member)
         member.assignedAt = nil
         member.cursors = []
         member.uncommitted = [:]

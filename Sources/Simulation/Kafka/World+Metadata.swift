@@ -41,6 +41,7 @@ extension World {
         for (partition, position) in positions {
             // A newer answer replaces an older one that was for some partitions only.
             member.settledBefore[partition] = nil
+            member.recipientsBefore[partition] = nil
             guard let position,
                 let reader = CommitMetadataReader(
                     position.metadata,
@@ -49,6 +50,7 @@ extension World {
                 ), reader.horizon <= kafka.partitions[partition.index].end
             else { continue }
             member.settledBefore[partition] = reader.settled
+            member.recipientsBefore[partition] = reader.recipients
         }
     }
 }

@@ -22,6 +22,8 @@ struct RetryRecord {
     let dueAt: Timestamp
     /// By the producer's clock.
     let writtenAt: Timestamp
+    /// nil: the event's own.
+    let value: [UInt8]?
 }
 
 /// The members' producers and the topics to which they write.
@@ -31,7 +33,7 @@ extension World {
     ///   - isFirst: Whether it is produced for the first time.
     ///   - member: The member.
     mutating func publish(_ record: OutgoingRecord, isFirst: Bool, by member: Member) {
-        guard let event = event(of: record.arrival.record) else { return }
+        guard let event = event(of: record.arrival) else { return }
         if plan.isTransactional {
             enterTransaction(record.tag.delivery, by: member)
         } else if !isFirst {
@@ -48,30 +50,34 @@ extension World {
         _ event: Int32,
         by member: Member
     ) {
-        var needed = Publications.retry
-        if let outcome = facts.outcome {
-            needed = Publications(neededFor: outcome)
-            checkPublication(of: delivery, facts, outcome, event, by: member)
-        } else if let deferral = facts.deferral {
-            coverage.note(.eventPutOff)
-            checkDeferral(deferral, of: delivery, facts, event, by: member)
-        } else {
-            found(.everyEventHasAnOutcome, "published neither an outcome nor a deferral")
-        }
-        if let assignedAt = member.assignedAt, facts.receivedAt.instant >= assignedAt {
-            noteEnd(of: event, by: member)
-        }
-        member.publishing[delivery] = Member.Pending(
+        let pending = Member.Pending(
             event: event,
+            recipients: recipients(of: facts),
+            fingerprint: facts.arrival.fanOut == nil ? 0 : facts.record.fingerprint,
             partition: facts.record.partition,
             offset: facts.record.offset.rawValue,
             arrivedAt: facts.receivedAt.instant,
             awaited: publications,
-            unwritten: publications.union(needed)
+            unwritten: publications.union(neededRecords(facts))
         )
-        if let pending = member.publishing[delivery], facts.outcome != nil {
-            noteDeparture(of: pending, by: member)
+        if let outcome = facts.outcome {
+            checkPublication(of: delivery, facts, outcome, event, by: member)
+        } else if let deferral = facts.deferral {
+            coverage.note(.eventPutOff)
+            checkDeferral(deferral, of: delivery, facts, pending, by: member)
+        } else {
+            found(.everyEventHasAnOutcome, "published neither an outcome nor a deferral")
         }
+        let isRefused = member.refusedDeferrals.remove(delivery) != nil
+        if !isRefused, let assignedAt = member.assignedAt, facts.receivedAt.instant >= assignedAt {
+            for event in pending.events { noteEnd(of: event, by: member) }
+        }
+        member.publishing[delivery] = pending
+        if facts.outcome != nil { noteDeparture(of: pending, by: member) }
+    }
+
+    private func neededRecords(_ facts: Delivery) -> Publications {
+        facts.outcome.map { Publications(neededFor: $0) } ?? .retry
     }
 
     func event(of record: Record) -> Int32? {
@@ -81,6 +87,7 @@ extension World {
     private mutating func produce(_ record: OutgoingRecord, _ event: Int32, by member: Member) {
         let (arrival, publication) = (record.arrival, record.tag.publication)
         let outcome = record.conclusion.outcome(of: arrival)
+        if publication == .deadLetter { checkDeadLetter(arrival, event) }
         produced.append(
             ProducedRecord(
                 event: event,
@@ -97,7 +104,7 @@ extension World {
         var fate = ProduceFate.acknowledged
         if isRefusing(publication) {
             fate = .topicRefuses
-        } else if events[Int(event)].isOversized, publication == .deadLetter {
+        } else if isTooLarge(publication, event) {
             fate = .tooLarge
         } else if strikes(chances.produceRefused, .produce, of: member) {
             fate = .refused
@@ -120,6 +127,14 @@ extension World {
         after(delay, .produced(request))
     }
 
+    private func isTooLarge(_ publication: Publication, _ event: Int32) -> Bool {
+        switch publication {
+        case .deadLetter: events[Int(event)].isOversized
+        case .retry: events[Int(event)].isTooLargeToRetry
+        case .outcome, .tokenStatus: false
+        }
+    }
+
     private mutating func retryRecord(
         _ arrival: Arrival,
         _ deferral: Deferral,
@@ -134,7 +149,18 @@ extension World {
         }
         let tierName = kafka.retryTopics.delayNames[history.tier]
         let headers = history.headers(over: arrival.record.headers, tierName: tierName)
-        return RetryRecord(headers: headers, tier: history.tier, dueAt: dueAt, writtenAt: timestamp)
+        var value: [UInt8]?
+        if arrival.fanOut != nil {
+            value = arrival.value(keeping: deferral.recipients.map(\.index))
+            checkRetryRecord(value ?? [], history, deferral, of: arrival)
+        }
+        return RetryRecord(
+            headers: headers,
+            tier: history.tier,
+            dueAt: dueAt,
+            writtenAt: timestamp,
+            value: value
+        )
     }
 
     /// Appends the event to its retry topic.
@@ -144,7 +170,12 @@ extension World {
         )
         retryRecords.append(retry)
         kafka.partitions[partition].entries.append(
-            .init(event: event, retry: Int32(retryRecords.count - 1), isResolved: false)
+            .init(
+                event: event,
+                retry: Int32(retryRecords.count - 1),
+                isResolved: false,
+                recipientCount: retry.value.map { Self.recipients(in: $0).count } ?? 0
+            )
         )
         wakeOwner(of: PartitionID(index: partition))
     }
@@ -247,13 +278,16 @@ extension World {
             return member.engine.publicationFailed(tag, .batch, now: moment)
         }
         guard let pending = member.publishing[tag.delivery] else { return }
-        guard events[Int(pending.event)].isOversized, tag.publication == .deadLetter else {
+        guard isTooLarge(tag.publication, pending.event) else {
             return found(
                 .droppedForACause,
                 "\(tag.publication) of event \(pending.event) is not too large"
             )
         }
         coverage.note(.recordGivenUp)
+        guard tag.publication != .retry else {
+            return retryRefused(tag.delivery, pending, by: member)
+        }
         _ = member.engine.publicationAbandoned(tag, now: moment)
         dropped(tag, by: member)
     }
@@ -297,7 +331,14 @@ extension World {
             let index = member.cursorIndex(of: pending.partition),
             pending.arrivedAt >= member.cursors[index].restartedAt ?? assignedAt
         else { return }
-        member.cursors[index].settle(pending.offset)
+        guard !pending.recipients.isEmpty else {
+            return member.cursors[index].settle(pending.offset)
+        }
+        member.cursors[index].settle(
+            pending.recipients.map(\.index),
+            at: pending.offset,
+            of: pending.fingerprint
+        )
     }
 
     /// A fatal error: the producer is replaced, and all its unacknowledged records are lost.
@@ -332,7 +373,18 @@ extension World {
     /// In a transaction, its commit does that.
     private mutating func resolve(_ pending: Member.Pending) {
         guard !plan.isTransactional, pending.unwritten.isEmpty else { return }
-        kafka.partitions[pending.partition.index].entries[Int(pending.offset)].isResolved = true
+        markResolved(pending)
+    }
+
+    /// Marks what the delivery reports as resolved.
+    ///
+    /// The log of a record with recipients may have been cut while some of them waited.
+    mutating func markResolved(_ pending: Member.Pending) {
+        let (partition, offset) = (pending.partition.index, Int(pending.offset))
+        let entries = kafka.partitions[partition].entries
+        guard entries.indices.contains(offset), entries[offset].event == head(of: pending.event)
+        else { return }
+        kafka.partitions[partition].entries[offset].resolve(pending.recipients.map(\.index))
     }
 
     mutating func appear(_ record: ProducedRecord) {

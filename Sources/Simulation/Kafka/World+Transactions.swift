@@ -76,7 +76,7 @@ extension World {
     private mutating func beginPublishing(_ delivery: DeliveryID, by member: Member) {
         guard member.publishing[delivery] == nil else { return }
         guard let facts = member.delivery(delivery), case .publishing(let records) = facts.place,
-            let event = event(of: facts.record)
+            let event = event(of: facts.arrival)
         else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
         beginPublishing(delivery, records, facts, event, by: member)
     }
@@ -224,7 +224,7 @@ extension World {
                 found(.transactionsAreWhole, "event \(pending.event) lacks a record")
                 continue
             }
-            kafka.partitions[pending.partition.index].entries[Int(pending.offset)].isResolved = true
+            markResolved(pending)
         }
     }
 

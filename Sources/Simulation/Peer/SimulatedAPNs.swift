@@ -25,6 +25,8 @@ struct SimulatedAPNs {
 
     /// The devices, followed by the channels.
     private(set) var devices: [Device] = []
+    /// The devices of each app.
+    private(set) var devicesOfApp: [[Int32]] = Applications.apps.map { _ in [] }
     /// The devices by the hashes that the service's tables use.
     private(set) var deviceOfHash: [KeyedHash: Int32] = [:]
     /// The times since which APNs' answers declared each device's token dead.
@@ -60,6 +62,7 @@ struct SimulatedAPNs {
             }
             device.isFailing = dice.comesUp(plan.chances.failingDevice)
             deviceOfHash[Self.hash(of: device, key)] = Int32(devices.count)
+            devicesOfApp[device.app].append(Int32(devices.count))
             devices.append(device)
         }
         addChannels(plan.channels, &dice)

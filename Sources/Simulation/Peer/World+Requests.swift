@@ -6,7 +6,7 @@ extension World {
     mutating func send(_ request: Send, by member: Member) {
         let (delivery, connection) = (request.delivery, request.connection)
         guard let facts = member.delivery(delivery),
-            let event = event(of: facts.record),
+            let event = event(of: facts.arrival),
             var state = member.connections[connection]
         else { return found(.streamLimitKept, "sent on a connection that is gone") }
         coverage.note(.requestSent)
@@ -22,6 +22,9 @@ extension World {
             sentAt: now
         )
         member.streams[delivery, default: .init()].opened += 1
+        if facts.arrival.recipient != nil {
+            member.recipientsSent[RecordPlace(facts.arrival)] = delivery
+        }
         member.streamsByDevice[events[Int(event)].device, default: 0] += 1
         let key = StreamKey(
             member: member.id,

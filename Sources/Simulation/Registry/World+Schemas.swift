@@ -29,11 +29,11 @@ extension World {
         for _ in 0..<dice[.decoding, member].number(1...4) {
             guard let delivery = member.engine.nextToDecode(),
                 let waiting = member.delivery(delivery)?.arrival,
-                let event = event(of: waiting.record)
+                let event = event(of: waiting)
             else { break }
             let arrival = reader.read(
                 again: waiting,
-                decoded(event, by: member),
+                decoded(event, waiting.record, by: member),
                 deadSince: deadSince(by: member)
             )
             member.engine.recordDecoded(delivery, arrival, now: moment)

@@ -37,7 +37,10 @@ LEDGER = "Delivery/Offsets/OffsetLedger.swift"
 LEDGERS = "Delivery/Offsets/PartitionLedgers.swift"
 LOST = "Delivery/Offsets/LostOffset.swift"
 DECODING = "Delivery/Offsets/CommitMetadata.swift"
+SETTLED_RECIPIENTS = "Delivery/Offsets/SettledRecipients.swift"
 INTAKE = "Delivery/Intake.swift"
+CONCLUSION = "Delivery/Conclusion.swift"
+RECIPIENTS = "Delivery/Flow/PendingRecipients.swift"
 GATE = "Delivery/Flow/IntakeGate.swift"
 PAUSES = "Delivery/Flow/PartitionPauses.swift"
 HYGIENE = "Delivery/Hygiene/Hygiene.swift"
@@ -54,6 +57,8 @@ TRANSACTION = "Delivery/Transactions/OutcomeTransactions.swift"
 
 REGISTERED_ANEW = "!deliveries[id].facts.isRegistered(after: deadSince)"
 
+SETTLE = "            assignment.settle($0.partition, $0.entry, recipient: $0.recipient)\n"
+
 LEAVES_LANE = (
     "            dispatch.leftLane("
     "deliveries[id].routeInUse, source: deliveries[id].facts.source)\n"
@@ -66,13 +71,13 @@ MUTATIONS = [
         [
             statements(
                 ENGINE,
-                "        assignment.settle(delivery.facts.partition, delivery.ledgerEntry)\n",
+                "        delivery.forEachSettledRecord {\n" + SETTLE + "        }\n",
             ),
             statements(
                 ENGINE,
                 "        publish(records, of: id)\n",
                 "        publish(records, of: id)\n"
-                "        assignment.settle(arrival.facts.partition, deliveries[id].ledgerEntry)\n",
+                "        deliveries[id].forEachSettledRecord {\n" + SETTLE + "        }\n",
             ),
         ],
     ),
@@ -349,8 +354,8 @@ MUTATIONS = [
         [
             expression(
                 ENGINE,
-                "arrival.facts.kind == .event",
-                "arrival.facts.kind == .event && arrival.facts.awaitedSchema == nil",
+                "arrival.facts.kind != .invalid",
+                "arrival.facts.kind != .invalid && arrival.facts.awaitedSchema == nil",
             )
         ],
     ),
@@ -532,15 +537,171 @@ MUTATIONS = [
         "drop a token status that has room to wait",
         [expression(INTAKE, "statusWaits.contains(id) && statusWaits.isExceeded", "statusWaits.contains(id)")],
     ),
+    # Recipients
+    Mutation(
+        "let another record have the turn of one whose slot it has",
+        [expression(RECIPIENTS, "record.number == turn.number", "record.queue == queue")],
+    ),
+    Mutation(
+        "forget the last of the recipients that are retried together",
+        [
+            statements(
+                RECIPIENTS,
+                "        deferral.recipients.sort { $0.index < $1.index }\n",
+                "        deferral.recipients.sort { $0.index < $1.index }\n"
+                "        if deferral.recipients.count > 1 { deferral.recipients.removeLast() }\n",
+            )
+        ],
+    ),
+    Mutation(
+        "keep the recipients of a closed record waiting",
+        [
+            statements(
+                RECIPIENTS,
+                "                $0.waiting = RecipientSet(of: $0.waiting.recipientCount)\n",
+            )
+        ],
+    ),
+    Mutation(
+        "send recipients again whose retry record was refused",
+        [
+            statements(
+                RECIPIENTS,
+                "                record.refused[recipient.index] = recipient\n",
+            )
+        ],
+    ),
+    Mutation(
+        "send recipients although their schema is unknown",
+        [expression(RECIPIENTS, "record.failure", "nil as AttemptFailure?")],
+    ),
+    Mutation(
+        "defer an event with recipients as a whole",
+        [expression(ENGINE, "deliveries[id].facts.recipientCount > 0", "false")],
+    ),
+    Mutation(
+        "take recipients regardless of the limit",
+        [expression(GATE, "events == 0 || events < limits.events - limits.events / 4", "true")],
+    ),
+    Mutation(
+        "never free the place of a recipient",
+        [
+            statements(
+                INTAKE,
+                "        gate.left(byteCount: 0)\n"
+                "        shares.left(source: source, byteCount: 0)\n",
+            )
+        ],
+    ),
+    Mutation(
+        "keep no place for recipients that are retried together",
+        [
+            statements(
+                INTAKE,
+                "        gate.entered(byteCount: 0)\n"
+                "        shares.entered(source: source, byteCount: 0)\n",
+            )
+        ],
+    ),
+    Mutation(
+        "give a retried recipient the attempts of others",
+        [
+            statements(
+                TIERS,
+                "        history.attempts = recipients[index].attempts\n",
+            )
+        ],
+    ),
+    Mutation(
+        "number the recipients of a retry record anew",
+        [
+            expression(
+                CONCLUSION,
+                "facts.history?.place(ofRecipient: recipient.index) ?? place",
+                "place",
+            )
+        ],
+    ),
+    Mutation(
+        "report a retried recipient by its place in the retry record",
+        [
+            expression(
+                ARRIVAL,
+                "arrival.facts.history?.place(ofRecipient: index)",
+                "nil as RecipientPlace?",
+            )
+        ],
+    ),
+    Mutation(
+        "keep all recipients in a retry record",
+        [expression(ARRIVAL, "fanOut.value(keeping: recipients, of: record)", "record.value")],
+    ),
+    Mutation(
+        "send to a token again that is listed twice",
+        [statements(ARRIVAL, "            facts.isRepeated = true\n")],
+    ),
+    Mutation(
+        "settle a recipient that was handed back",
+        [
+            statements(
+                LEDGER,
+                "        letGo(entry.line) { $0.inHand.remove(recipient) }\n",
+                "        letGo(entry.line) {\n"
+                "            $0.inHand.remove(recipient)\n"
+                "            $0.settled.insert(recipient)\n"
+                "        }\n",
+            )
+        ],
+    ),
+    Mutation(
+        "settle a record although a recipient was handed back",
+        [expression(LEDGER, "fanOut.settled.isComplete", "true")],
+    ),
+    Mutation(
+        "list settled recipients at the next offset",
+        [
+            expression(
+                SETTLED_RECIPIENTS,
+                "offset.rawValue - end.rawValue",
+                "offset.rawValue - end.rawValue + 1",
+            )
+        ],
+    ),
+    Mutation(
+        "deliver recipients again that the metadata lists as settled",
+        [
+            statements(
+                LEDGER,
+                "        if restored != nil { restoreRecipients(line, fingerprint) }\n",
+            )
+        ],
+    ),
+    Mutation(
+        "omit settled recipients of records that have not arrived yet",
+        [
+            statements(
+                LEDGER,
+                "            records += restored.recipients.drop {"
+                " $0.record.offset <= farthest }\n",
+            )
+        ],
+    ),
+    Mutation(
+        "keep a refused retry record of recipients in its transaction",
+        [statements(ENGINE, "            publishing.left(id)\n")],
+    ),
     # Transactions
     Mutation(
         "commit offsets of outcomes that wait for the next transaction",
         [
-            expression(
+            statements(
                 ENGINE,
-                "members.map { deliveries[$0].settledRecord }",
-                "(members + (publishing.transactions?.waiting ?? [])).compactMap {"
-                " deliveries.contains($0) ? deliveries[$0].settledRecord : nil }",
+                "        for id in members {"
+                " deliveries[id].forEachSettledRecord { settled.append($0) } }\n",
+                "        for id in members + (publishing.transactions?.waiting ?? [])"
+                " where deliveries.contains(id) {\n"
+                "            deliveries[id].forEachSettledRecord { settled.append($0) }\n"
+                "        }\n",
             )
         ],
     ),

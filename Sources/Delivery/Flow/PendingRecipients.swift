@@ -313,8 +313,8 @@ struct PendingRecipients: Sendable {
     /// The queues that recipients may wait for.
     var openQueues: ArraySlice<RecipientQueue> { queues.all }
 
-    /// Makes deliveries of the groups to write now: nothing else of their record is here, they have waited long enough,
-    /// or `isHurried`.
+    /// Makes deliveries of the groups to write now: nothing else of their record is here, they have
+    /// waited long enough, or `isHurried`.
     mutating func groupsDue(now: Instant, isHurried: Bool) -> [Group] {
         guard !retried.isEmpty else { return [] }
         var due: [Group] = []

@@ -34,6 +34,8 @@ public struct DeliveryEngine: Sendable {
     private var dispatch: Dispatch
     private var retry: Retry
     private var campaigns = Campaigns()
+    /// Where recipients wait for their campaign that must go to a retry topic instead.
+    private var overflow: Set<RecipientQueue> = []
     private var publishing: Publishing
     public private(set) var counts = EngineCounts()
     /// `counts.retries` by the failed attempt's reason; unknown reasons of APNs count as one.
@@ -214,9 +216,17 @@ public struct DeliveryEngine: Sendable {
             $0.write(now)
         }
         for id in dispatch.line(of: token) { deliveries.update(id) { $0.deadSince = deadSince } }
-        for id in intake.heldDue(now: now) where deliveries[id].facts.names?.target == token {
+        for id in dueWithoutLine(now: now) where deliveries[id].facts.names?.target == token {
             deliveries.update(id) { $0.deadSince = deadSince }
         }
+    }
+
+    /// Deliveries that waited in no line, where they would have heard of their tokens, and proceed
+    /// now.
+    private func dueWithoutLine(now: Instant) -> [DeliveryID] {
+        let held = intake.heldDue(now: now)
+        guard campaigns.waitingCount > 0 else { return held }
+        return held + campaigns.due(now: now, in: deliveries)
     }
 
     /// The registry answered: the schema is available, or known to be missing.
@@ -1318,38 +1328,61 @@ public struct DeliveryEngine: Sendable {
         putOff(id, deferral, because: AttemptFailure(reason: .local(.campaignPaused)), now: now)
     }
 
-    /// Sends deliveries on whose campaigns may send again, and recipients away that would take too
+    /// Ends a delivery before its next attempt, or lets it wait, if its campaign demands that.
+    private mutating func isStoppedByCampaign(_ id: DeliveryID, now: Moment) -> Bool {
+        // What the shard gives up, the partition's next owner judges.
+        guard let campaign = deliveries[id].facts.campaign,
+            assignment.mayBeginAttempts(now: now.instant)
+        else { return false }
+        switch campaigns.effect(on: campaign, now: now.instant) {
+        case .running, .paced: return false
+        case .cancelled: conclude(id, with: .cancelled, now: now)
+        case .paused: awaitCampaign(id, campaign, now: now)
+        }
+        return true
+    }
+
+    /// Sends deliveries on whose campaigns may send again, and notes recipients that would take too
     /// much memory until theirs may.
     private mutating func turnCampaigns(now: Moment) {
-        guard !campaigns.isEmpty, assignment.mayBeginAttempts(now: now.instant) else { return }
-        while let id = campaigns.popDue(now: now.instant, in: deliveries) {
+        guard !campaigns.isEmpty, assignment.mayBeginAttempts(now: now.instant) else {
+            overflow = []
+            return
+        }
+        for _ in 0..<Campaigns.mostAtOnce {
+            guard let id = campaigns.popDue(now: now.instant, in: deliveries) else { break }
             move(id, to: .undecided)
+            hearOfToken(id)
             if isExpired(id, now: now) {
                 expire(id, at: now.timestamp, now: now)
             } else {
                 joinLine(id, now: now)
             }
         }
+        overflow = []
         guard settings.canPostpone else { return }
         var waiting = campaigns.waitingCount
-        for (queue, count) in intake.recipientsByQueue {
-            guard let campaign = queue.campaign, !hasRoom(in: queue, now: now.instant),
-                campaigns.effect(on: campaign, now: now.instant) != .running
+        for (queue, count) in intake.recipientsByQueue where count > 0 {
+            guard let campaign = queue.campaign, !campaigns.hasRoom(for: campaign, now: now.instant)
             else { continue }
             waiting += count
-            guard waiting > settings.shareOfCampaigns else { continue }
-            let time = campaigns.timeAway(campaign, now: now.instant)
-            intake.sendRecipientsAway(from: queue, now: now.instant) { [retry] history in
-                retry.absence(after: history, because: .campaignPaused, within: time, now: now)
-            }
-            waiting -= count
+            if waiting > settings.shareOfCampaigns { overflow.insert(queue) }
         }
+    }
+
+    /// A delivery proceeds that was in no line: this turn's answers may be about its token.
+    private mutating func hearOfToken(_ id: DeliveryID) {
+        guard let target = deliveries[id].facts.names?.target else { return }
+        let deadSince = hygiene.word(against: target, listed: deliveries[id].deadSince)
+        deliveries.update(id) { $0.deadSince = deadSince }
+        if deadSince != nil { hygiene.doubt(target) }
     }
 
     /// Whether more recipients of a record may become deliveries for a queue.
     private func hasRoom(in queue: RecipientQueue, now: Instant) -> Bool {
         if let campaign = queue.campaign, !campaigns.hasRoom(for: campaign, now: now) {
-            return false
+            // They are read one by one: some may be invalid or repeated.
+            return overflow.contains(queue)
         }
         return dispatch.hasRoom(in: queue)
     }
@@ -1443,15 +1476,7 @@ public struct DeliveryEngine: Sendable {
 
     /// Moves the first of a line to its route's queue, or to the queue of its app's rate limit.
     private mutating func approach(_ id: DeliveryID, now: Moment) {
-        if let campaign = deliveries[id].facts.campaign,
-            assignment.mayBeginAttempts(now: now.instant)
-        {
-            switch campaigns.effect(on: campaign, now: now.instant) {
-            case .cancelled: return conclude(id, with: .cancelled, now: now)
-            case .paused: return awaitCampaign(id, campaign, now: now)
-            case .running, .paced: break
-            }
-        }
+        guard !isStoppedByCampaign(id, now: now) else { return }
         if let limit = deliveries[id].facts.rateLimit,
             !dispatch.mayPass(limit: limit, now: now.instant)
         {
@@ -1611,7 +1636,9 @@ public struct DeliveryEngine: Sendable {
         }
         let delay = retry.delay(afterRefusals: Int(refusals), using: &random)
         guard delay > .zero else {
-            move(id, to: .inLane, isFirst: true, now: now)
+            if !isStoppedByCampaign(id, now: now) {
+                move(id, to: .inLane, isFirst: true, now: now)
+            }
             return
         }
         let due = now.advanced(by: delay)
@@ -2077,7 +2104,7 @@ public struct DeliveryEngine: Sendable {
     ///
     /// Those of waiting deliveries whose token was reported as dead, or that were held for long.
     public mutating func doubtfulTokens(now: Instant) -> [KeyedHash] {
-        let due = intake.heldDue(now: now)
+        let due = dueWithoutLine(now: now)
         guard hygiene.hasDoubts || !due.isEmpty else { return [] }
         return hygiene.doubtfulTokens.union(due.compactMap { deliveries[$0].facts.names?.target })
             .sorted { $0.rawValue < $1.rawValue }

@@ -117,20 +117,6 @@ struct Intake: Sendable {
         shares.entered(source: source, byteCount: 0)
     }
 
-    /// See `PendingRecipients.sendAway`.
-    mutating func sendRecipientsAway(
-        from queue: RecipientQueue,
-        now: Instant,
-        _ absence: (RetryHistory?) -> Deferral
-    ) {
-        guard gate.hasRoomForRecipient else { return }
-        let (groupCount, source) = recipients.sendAway(from: queue, now: now, absence)
-        for _ in 0..<groupCount {
-            gate.entered(byteCount: 0)
-            shares.entered(source: source, byteCount: 0)
-        }
-    }
-
     /// The queues for which recipients wait, and how many.
     var recipientsByQueue: [(queue: RecipientQueue, count: Int)] {
         recipients.openQueues.map { ($0, recipients.waitingCount(of: $0)) }

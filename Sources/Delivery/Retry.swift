@@ -165,26 +165,6 @@ struct Retry: Sendable {
         )
     }
 
-    /// The same for a recipient that is not a delivery, with this history.
-    func absence(
-        after history: RetryHistory?,
-        because reason: LocalReason,
-        within time: Duration,
-        now: Moment
-    ) -> Deferral {
-        guard let tier = settings.later.tier(within: time) else {
-            preconditionFailure("no retry topic to wait in")
-        }
-        let delay = settings.later.delays[tier]
-        return Deferral(
-            tier: tier,
-            dueAt: now.timestamp.advanced(by: delay),
-            firstFailedAt: (history?.firstFailedAt ?? now.timestamp).advanced(by: delay),
-            attempts: history?.attempts ?? 0,
-            reason: .local(reason)
-        )
-    }
-
     /// When the event is given up.
     func giveUpAt(_ delivery: Delivery, now: Moment) -> Timestamp {
         firstFailure(of: delivery, now: now).advanced(by: settings.giveUpAfter)

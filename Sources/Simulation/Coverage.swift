@@ -6,6 +6,7 @@ package struct Coverage: Hashable, Sendable {
         case eventRepeatedUpstream
         case gapInLog
         case fanOutAppended
+        case campaignOrdered
         // Processes
         case memberStarted
         case memberCrashed
@@ -104,6 +105,8 @@ package struct Coverage: Hashable, Sendable {
         case outcomeExpired
         case eventTooOld
         case outcomeSuppressed
+        case outcomeCancelled
+        case campaignPutOff
         case outcomeDuplicate
         case outcomeUndeliverable
         case outcomeRepeated

@@ -81,6 +81,8 @@ enum Happening: Sendable {
     case groupGrew
     case groupShrank
     case clockJumped
+    case campaignOrdered
+    case ordersRead(MemberID)
 }
 
 extension Happening {
@@ -123,7 +125,9 @@ extension Happening {
         case .connectionEnded(let member, let connection): Self.rank(29, member, connection)
         case .logCut: Self.rank(30)
         case .logFound(let member, _, _): Self.rank(31, member)
-        case .turn(let member): Self.rank(32, member)
+        case .campaignOrdered: Self.rank(32)
+        case .ordersRead(let member): Self.rank(33, member)
+        case .turn(let member): Self.rank(34, member)
         }
     }
 

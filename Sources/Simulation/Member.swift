@@ -63,6 +63,8 @@ final class Member {
     /// are read again.
     var refusedRecipients: [RecordPlace: Instant] = [:]
     var order = ArrivalOrder()
+    /// What it knows of the orders for campaigns.
+    var orders = CampaignOrders()
     /// The retry records in flight, and when each may be sent.
     var notBefore: [RecordPlace: Instant] = [:]
     /// The number of events in flight by device, then of those of the first source.

@@ -33,6 +33,8 @@ struct SimulatedEvent {
     var isOversized = false
     /// Whether its retry record exceeds the size limit of those topics.
     var isTooLargeToRetry = false
+    /// Nil: none; recipients have that of their record.
+    var campaign: UInt8?
     /// Its event with recipients, and its place among them; nil: it is a record.
     var recipient: RecipientNumber?
 
@@ -111,7 +113,8 @@ extension World {
             expiration: event.expiration,
             collapseID: event.isCollapsible ? CollapseID("c") : nil,
             apnsID: event.apnsID,
-            tokenRegisteredAt: event.tokenRegisteredAt
+            tokenRegisteredAt: event.tokenRegisteredAt,
+            campaign: campaign(of: number)
         )
         return schema.map { .awaitingSchema(decoded, $0) } ?? .event(decoded)
     }

@@ -39,6 +39,8 @@ extension World {
         case .groupGrew: groupGrows()
         case .groupShrank: groupShrinks()
         case .clockJumped: clockJumps()
+        case .campaignOrdered: campaignOrdered()
+        case .ordersRead(let id): ordersRead(id)
         }
     }
 
@@ -100,6 +102,7 @@ extension World {
         areFaultsOn = false
         clockError = .zero
         clockJumpedAt = now
+        ordersEnd()
     }
 
     private mutating func clockJumps() {

@@ -20,6 +20,8 @@ extension World {
             member.tokenExpiries[credential] = providerTokenExpiry(of: member)
         }
         members.append(member)
+        // The shards start once all orders are read.
+        obey(member)
         group.joined(id)
         after(.milliseconds(100), .groupRebalanced)
         wake(member)

@@ -72,9 +72,13 @@ extension World {
         }
         if !isBroadcast, dice[.recipients].comesUp(plan.fanOuts.share) {
             coverage.note(.fanOutAppended)
-            return noted(fanOut: makeFanOut(source: source))
+            let head = makeFanOut(source: source)
+            events[Int(head)].campaign = campaigns.draw()
+            return noted(fanOut: head)
         }
         events.append(makeEvent(source: source))
+        // A broadcast that waits for its campaign may be sent after a newer one.
+        if !isBroadcast { events[events.count - 1].campaign = campaigns.draw() }
         if dice[.recipients].comesUp(plan.fanOuts.tooLargeToRetry) {
             events[events.count - 1].isTooLargeToRetry = true
         }

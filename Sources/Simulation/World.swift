@@ -27,6 +27,7 @@ package struct World {
     var membersMade: Int32 = 0
     /// All events that upstream wrote.
     var events: [SimulatedEvent] = []
+    var campaigns: SimulatedCampaigns
     /// Recipients that upstream has written beyond its rate.
     var recipientsAhead = 0
     /// The most bytes that one of its records counts for.
@@ -68,6 +69,7 @@ package struct World {
         self.settings = settings
         reader = ArrivalReader(settings)
         dice = DiceSet(seed: plan.seed)
+        campaigns = SimulatedCampaigns(seed: plan.seed)
         apns = SimulatedAPNs(plan: plan, settings.hygiene.hashKey, &dice[.devices])
         let kafka = SimulatedKafka(plan: plan)
         self.kafka = kafka
@@ -113,6 +115,7 @@ package struct World {
     private mutating func begin() {
         for _ in 0..<plan.members { startMember() }
         planNextEvent()
+        planNextOrder()
         after(plan.faultsEnd, .faultsEnded)
         for (index, episode) in plan.episodes.enumerated() {
             after(episode.start, .episodeBegan(index))

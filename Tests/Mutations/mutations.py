@@ -64,6 +64,8 @@ LEAVES_LANE = (
     "deliveries[id].routeInUse, source: deliveries[id].facts.source)\n"
 )
 
+CAMPAIGNS = "Delivery/Policy/Campaigns.swift"
+
 MUTATIONS = [
     # Offsets
     Mutation(
@@ -744,5 +746,26 @@ MUTATIONS = [
                 "            $0.write(now)\n        }\n",
             )
         ],
+    ),
+    # Campaigns
+    Mutation(
+        "send the events of a paused campaign",
+        [expression(CAMPAIGNS, "isOver ? pace : .paused", "pace")],
+    ),
+    Mutation(
+        "cancel a campaign that is to be paused",
+        [expression(CAMPAIGNS, "order.state", "order.state == .paused ? .cancelled : order.state")],
+    ),
+    Mutation(
+        "apply an order only to events that arrive later",
+        [expression(ENGINE, "changed.contains(campaign)", "false")],
+    ),
+    Mutation(
+        "retry whatever the campaign's order is",
+        [statements(ENGINE, "        guard !isStoppedByCampaign(id, now: now) else { return }\n")],
+    ),
+    Mutation(
+        "believe what was known of a token before its event waited for its campaign",
+        [expression(ENGINE, "held + campaigns.due(now: now, in: deliveries)", "held")],
     ),
 ]

@@ -204,7 +204,7 @@ def test_push_sends_an_event_of_a_broadcast_source(channels, push, tmp_path):
         (["--channel", "bm9uZQ==", "--payload", "{}"], 1, "/payload: "),
         (["--channel", "?", "--payload", PAYLOAD], 1, "/channel_id: "),
         (["--channel", "bm9uZQ==", "--alert", "x"], 64, "--channel: a broadcast needs --payload"),
-        (["--channel", "bm9uZQ==", "--token", "00", "--payload", "{}"], 64, "--token and --channel"),
+        (["--channel", "bm9uZQ==", "--token", "00", "--payload", "{}"], 64, "--token, --recipients and --channel"),
         (["--broadcast", "--token", "00", "--payload", "{}"], 64, "--broadcast: needs --event or --channel"),
     ],
 )

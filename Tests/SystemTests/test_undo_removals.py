@@ -71,7 +71,8 @@ def test_removals_before_the_fuse_blew_can_be_undone(broker, simulators, benches
     listed = run()
     assert sorted(line.split("|")[2] for line in listed) == wrongly
     assert suppressed(), "without --apply nothing is written"
-    assert run("--apply") == listed
+    # Partitions are read in any order.
+    assert sorted(run("--apply")) == sorted(listed)
     eventually(
         lambda: "heliograph_suppressed_tokens 1\n" in service.fetch("/metrics")[1],
         10,

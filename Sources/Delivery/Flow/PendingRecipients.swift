@@ -221,32 +221,6 @@ struct PendingRecipients: Sendable {
         if waiting[queue]?.all.contains(turn) != true { enqueue(turn, queue) }
     }
 
-    /// The waiting recipients of a queue's first record go to a retry topic instead.
-    ///
-    /// - Parameters:
-    ///   - queue: The queue; recipients wait for it.
-    ///   - now: This turn's moment.
-    ///   - absence: The retry topic, for a recipient with this history.
-    /// - Returns: in how many groups they are, each of which needs a place, and their source.
-    mutating func sendAway(
-        from queue: RecipientQueue,
-        now: Instant,
-        _ absence: (RetryHistory?) -> Deferral
-    ) -> (groupCount: Int, source: Int) {
-        guard let first = firstWaiting(for: queue) else { return (0, 0) }
-        let recipients = change(first.fanOut) { record in
-            defer { record.waiting = RecipientSet(of: record.waiting.recipientCount) }
-            return Array(record.waiting)
-        }
-        count -= recipients.count
-        var groupCount = 0
-        for index in recipients {
-            let history = first.arrival.facts.history?.ofRecipient(index)
-            if deferred(first.fanOut, index, absence(history), now: now) { groupCount += 1 }
-        }
-        return (groupCount, first.arrival.facts.source)
-    }
-
     /// How many recipients wait for a queue.
     func waitingCount(of queue: RecipientQueue) -> Int {
         (waiting[queue]?.all ?? []).reduce(0) { sum, turn in

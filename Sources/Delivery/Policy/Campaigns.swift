@@ -43,6 +43,9 @@ struct Campaigns: Sendable {
     private static let burst = 0.1
     /// How many deliveries may wait for a pace before recipients of a record wait elsewhere.
     private static let queueForRecipients = 256
+    /// How many deliveries proceed in one turn, because the process's list of dead tokens is asked
+    /// for each.
+    static let mostAtOnce = 256
 
     private var orders: [KeyedHash: Order] = [:]
     /// The shard's part of each pace.
@@ -147,6 +150,22 @@ struct Campaigns: Sendable {
             }
         }
         return nil
+    }
+
+    /// The deliveries that may proceed now.
+    func due(now: Instant, in table: DeliveryTable) -> [DeliveryID] {
+        var due: [DeliveryID] = []
+        for name in names {
+            switch effect(on: name, now: now) {
+            case .paused, .cancelled: continue
+            case .running, .paced: break
+            }
+            for ticket in queues[name]?.tickets.all ?? [] {
+                guard due.count < Self.mostAtOnce else { return due }
+                if let id = table.holder(of: ticket) { due.append(id) }
+            }
+        }
+        return due
     }
 
     /// Returns every waiting delivery, and drops void tickets.

@@ -32,6 +32,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case recipientsAreNamed
         case retryRecordsAreTrue
         case orderIsKept
+        case campaignIsObeyed
         case sentOnceItsSchemaIsKnown
         case tokensHeldWhileFuseIsBlown
         case fuseBlows

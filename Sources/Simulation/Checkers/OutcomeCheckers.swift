@@ -27,7 +27,8 @@ extension World {
         case .suppressed: checkSuppression(outcome, events[Int(event)], by: member)
         case .duplicate: checkDuplicate(events[Int(event)], at: place, by: member)
         case .accepted: member.accepted.insert(events[Int(event)].identity)
-        case .unregistered, .rejected, .invalid, .expired, .undeliverable, .cancelled: break
+        case .cancelled: checkCancellation(of: event, by: member)
+        case .unregistered, .rejected, .invalid, .expired, .undeliverable: break
         }
     }
 
@@ -65,6 +66,10 @@ extension World {
         checkAttempts(deferral.attempts - (facts.history?.attempts ?? 0), of: streams)
         // For the outcome that follows if the retry record is refused.
         member.streamsBefore[RecordPlace(facts.arrival)] = streams
+        // What waits for its campaign may expire meanwhile.
+        guard deferral.reason != .local(.campaignPaused) else {
+            return coverage.note(.campaignPutOff)
+        }
         checkDue(deferral, deferral.firstFailedAt, events[Int(pending.event)])
     }
 
@@ -86,6 +91,10 @@ extension World {
             }
             member.streamsBefore[place] = streams
             checkAttempts(own.attempts - attemptsBefore(own.index, facts.history), of: streams)
+            guard own.reason != .local(.campaignPaused) else {
+                coverage.note(.campaignPutOff)
+                continue
+            }
             guard !hasJumped else { continue }
             checkDue(deferral, own.firstFailedAt, events[Int(event)], within: tolerance)
         }

@@ -16,6 +16,7 @@ extension World {
         checkUrgency(of: event, on: connection.route, by: member)
         checkIdentity(delivery, event)
         checkIsSendable(event)
+        checkCampaign(of: event, by: member)
         checkSchema(of: events[Int(event)], by: member)
         checkOrder(of: delivery, events[Int(event)], by: member)
         checkExpiration(events[Int(event)])

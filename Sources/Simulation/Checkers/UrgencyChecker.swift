@@ -42,7 +42,9 @@ extension World {
             member.broadcasts[facts.device, default: []].append(place)
             member.newestBroadcasts[facts.device] = place
         }
-        if isSendable, !arrival.isRetry { member.order.arrived(place) }
+        // What waits for its campaign has no place in a line.
+        let hasCampaign = campaign(of: event) != nil
+        if isSendable, !arrival.isRetry, !hasCampaign { member.order.arrived(place) }
         let load = member.load[facts.device, default: 0]
         member.load[facts.device] = load + 1
         guard facts.source == 0 else { return }
@@ -50,7 +52,7 @@ extension World {
         // The only event for its device, and without a rate limit: it only waits for the queue.
         // When a recipient leaves the queue to be retried, nobody hears of it.
         guard isSendable, plan.sources.count > 1, load == 0, !arrival.isRetry,
-            plan.rateLimit == nil, facts.recipient == nil,
+            plan.rateLimit == nil, facts.recipient == nil, !hasCampaign,
             facts.content == .notification, member.streamsByDevice[facts.device] == nil
         else { return }
         let route = route(of: facts)

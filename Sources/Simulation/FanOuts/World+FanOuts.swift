@@ -219,7 +219,8 @@ extension World {
             environment: app.environment,
             expiration: shared.expiration,
             collapseID: shared.isCollapsible ? CollapseID("c") : nil,
-            tokenRegisteredAt: shared.tokenRegisteredAt
+            tokenRegisteredAt: shared.tokenRegisteredAt,
+            campaign: campaign(of: head)
         )
         return FanOut(common, list.finished())
     }

@@ -399,15 +399,14 @@ extension World {
             events[event].outcomes += 1
             events[event].kind = kind
             if kind != .duplicate { events[event].endedByItself = true }
-            if let fact = Coverage.Fact(kind) { coverage.note(fact) }
+            coverage.note(Coverage.Fact(kind))
         }
     }
 }
 
 extension Coverage.Fact {
-    /// Nil: the simulation has no campaigns.
-    init?(_ kind: OutcomeKind) {
-        let fact: Self? =
+    init(_ kind: OutcomeKind) {
+        self =
             switch kind {
             case .accepted: .outcomeAccepted
             case .unregistered: .outcomeUnregistered
@@ -417,9 +416,7 @@ extension Coverage.Fact {
             case .suppressed: .outcomeSuppressed
             case .duplicate: .outcomeDuplicate
             case .undeliverable: .outcomeUndeliverable
-            case .cancelled: nil
+            case .cancelled: .outcomeCancelled
             }
-        guard let fact else { return nil }
-        self = fact
     }
 }

@@ -399,7 +399,7 @@ MUTATIONS = [
                 ENGINE,
                 "        for id in dispatch.line(of: token) {"
                 " deliveries.update(id) { $0.deadSince = deadSince } }\n"
-                "        for id in intake.heldDue(now: now)"
+                "        for id in dueWithoutLine(now: now)"
                 " where deliveries[id].facts.names?.target == token {\n"
                 "            deliveries.update(id) { $0.deadSince = deadSince }\n"
                 "        }\n",

@@ -1882,7 +1882,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Drops recipients of records whose partition is read anew: their records arrive again.
+    /// Drops recipients of records whose partition is read again: the records arrive again.
     private mutating func closeStaleFanOuts() {
         let assignment = assignment
         closeFanOuts { !assignment.isCurrent($0.facts.partition, $1) }

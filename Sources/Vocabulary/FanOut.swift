@@ -171,7 +171,7 @@ extension FanOut {
     /// A record's value with only some of the recipients; all other bytes are those of the record.
     ///
     /// The entries keep their bytes too. Only if the record contains the event in Base64 is that
-    /// text written anew, from the changed event.
+    /// text written again, from the changed event.
     ///
     /// - Parameters:
     ///   - indices: The entries to keep, in ascending order; at least one.

@@ -51,7 +51,7 @@ private struct Account {
     private var waiting: [Int64: OffsetLedger.Entry] = [:]
     /// Deliveries of records that are gone.
     private var orphans: [(entry: OffsetLedger.Entry, recipient: Int?)] = []
-    /// The next offset to read, and the next after all that were read.
+    /// The next offset to read, and the one after the highest that was read.
     private var readFrom: Int64 = 0
     private var farthest: Int64 = 0
     private var committed: (offset: Offset, metadata: String)?

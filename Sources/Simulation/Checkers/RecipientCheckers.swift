@@ -42,7 +42,7 @@ extension World {
             return found(.ownedWhenSent, "\(place) of a partition that is somebody else's")
         }
         let cursor = member.cursors[index]
-        // The same record may be in hand twice, if its log was read anew.
+        // The same record may be in hand twice, if its log was read again.
         if let restartedAt = cursor.restartedAt, arrival.receivedAt.instant < restartedAt { return }
         guard let marks = cursor.recipients[place.offset],
             marks.fingerprint == arrival.record.fingerprint,

@@ -9,38 +9,19 @@ import Vocabulary
 
 /// Reads the campaigns' topic from its start, follows it, and gives the orders to the shards.
 ///
-/// It has a thread of its own. The shards start only after it has read the whole topic, however
-/// long that takes: what was cancelled or paused must not be sent because Kafka is slow. If the
-/// topic cannot be read later on, the orders that are known keep holding.
+/// The shards start only after it has read the whole topic, however long that takes: what was
+/// cancelled or paused must not be sent because Kafka is slow. If the topic cannot be read later
+/// on, the orders that are known keep holding.
 final class CampaignReader: Sendable {
-    private enum LoopID {
-        static let stop: UInt64 = 1
-        static let records: UInt64 = 2
-    }
-
-    private struct Stopped: Error {}
-
     /// The wait before reading again if the topic cannot be read.
     private static let retryDelay = Duration.seconds(2)
-    private static let progressInterval = Duration.seconds(5)
-    private static let batch = 10_000
-    /// How often to count the partitions of the subscription, which may grow.
-    private static let countInterval = Duration.seconds(60)
-    private static let countDeadline = Duration.seconds(10)
 
-    private let topic: KafkaTopic
+    fileprivate let follower: TopicFollower
     /// The source topics and their retry topics.
-    private let subscription: [KafkaTopic]
-    private let kafka: KafkaAccess
+    fileprivate let subscription: [KafkaTopic]
     let metrics: CampaignMetrics
-    private let log: Log
-    private let stopWakeup: Wakeup
-    private let isStopped = Atomic(false)
-    private let hasLoaded = Atomic(false)
-    private let latestTrouble = Mutex<String?>(nil)
+    fileprivate let log: Log
     private let published: Published
-    private let loading: AsyncStream<Never>
-    private let loadingEnds: AsyncStream<Never>.Continuation
 
     /// The orders that the shards have.
     private final class Published: Sendable {
@@ -52,172 +33,130 @@ final class CampaignReader: Sendable {
         }
     }
 
-    /// What was read, on the reader's thread.
-    private struct Table {
-        var orders = CampaignOrders()
-        /// Where to read on.
-        var next: [TopicPartition: Offset] = [:]
-        /// Whether the topic was read to its end since this table began.
-        var isComplete = false
-    }
-
     init(
         topic: KafkaTopic,
         subscription: [KafkaTopic],
         kafka: KafkaAccess,
         log: Log
     ) throws(SystemError) {
-        self.topic = topic
+        follower = try TopicFollower(topic, kafka: kafka, retryDelay: Self.retryDelay)
         self.subscription = subscription
-        self.kafka = kafka
         let published = Published()
         self.published = published
         metrics = CampaignMetrics { published.orders }
         self.log = log
-        stopWakeup = try Wakeup()
-        (loading, loadingEnds) = AsyncStream.makeStream()
     }
 
     /// Whether the topic was read to its end.
-    var isLoaded: Bool { hasLoaded.load(ordering: .acquiring) }
+    var isLoaded: Bool { follower.isLoaded }
 
     /// The error that has prevented reading for several seconds; nil: none.
-    var trouble: String? { latestTrouble.withLock { $0 } }
+    var trouble: String? { follower.trouble }
 
     /// Returns once the topic was read to its end, or the reader was stopped.
-    func waitUntilLoaded() async {
-        for await _ in loading {}
-    }
+    func waitUntilLoaded() async { await follower.waitUntilLoaded() }
 
-    func stop() {
-        isStopped.store(true, ordering: .releasing)
-        stopWakeup.signal()
-    }
+    func stop() { follower.stop() }
 
     /// Reads until it is stopped; blocks its thread.
     ///
     /// - Parameter shards: Get the orders when the topic is read to its end, and whenever they
     ///   change.
     func run(for shards: [ShardControl]) {
-        var table = Table()
-        defer { loadingEnds.finish() }
-        while !isStopped.load(ordering: .acquiring) {
-            do {
-                try follow(&table, for: shards)
-            } catch is Stopped {
-                return
-            } catch {
-                // The topic was recreated. The shards keep the old orders until the new ones are
-                // complete.
-                if (error as? KafkaError)?.code == .offsetOutOfReach { table = Table() }
-                let trouble = "\(topic): \(error)"
-                latestTrouble.withLock { $0 = trouble }
-                log.warning("campaign orders could not be read; retrying", [.error: trouble])
-                try? wait(Self.retryDelay)
-            }
-        }
+        var orders = FollowedOrders(of: self, for: shards)
+        follower.run(&orders)
     }
 
-    private func follow(_ table: inout Table, for shards: [ShardControl]) throws {
-        let wakeup = try Wakeup()
-        let loop = try EventLoop()
-        try loop.register(stopWakeup.fileDescriptor, id: LoopID.stop, interest: .read)
-        try loop.register(wakeup.fileDescriptor, id: LoopID.records, interest: .read)
-        let reader = try TopicReader(
-            topic: topic,
-            from: .after(table.next),
-            bootstrapServers: kafka.bootstrapServers,
-            properties: kafka.properties,
-            wakeup: wakeup.fileDescriptor
-        )
-        defer { reader.destroyAside() }
-        var records: [Record] = []
-        var readCount = 0
-        var nextProgress = SystemClock.now + Self.progressInterval
-        var partitionCount = try countPartitions(by: reader)
-        var nextCount = SystemClock.now + Self.countInterval
-        var news = TroubleNews()
-        while true {
-            guard !isStopped.load(ordering: .acquiring) else { throw Stopped() }
-            wakeup.drain()
-            _ = try reader.poll(budget: Self.batch, into: &records)
-            var hasChanged = false
-            if SystemClock.now >= nextCount {
-                nextCount = SystemClock.now + Self.countInterval
-                let count = try countPartitions(by: reader)
-                hasChanged = count != partitionCount
-                partitionCount = count
-            }
-            let before = table.orders
-            for record in records {
-                apply(record, at: reader.partitions[record.partition], &table)
-            }
-            readCount += records.count
-            let isIdle = records.isEmpty
-            records.removeAll(keepingCapacity: true)
-            let isLoaded = !table.isComplete && reader.hasReachedEnd
-            if isLoaded { table.isComplete = true }
-            if isLoaded || table.isComplete && (hasChanged || table.orders != before) {
-                publish(table.orders, partitionCount, to: shards)
-            }
-            if isLoaded { tellOfLoading(table.orders) }
-            // Keep the previous attempt's error until Kafka answers.
-            if reader.hasReachedEnd || readCount > 0 { latestTrouble.withLock { $0 = nil } }
-            if let trouble = reader.trouble { tell(trouble, &news) }
-            if !table.isComplete, SystemClock.now >= nextProgress {
-                log.info("loading campaign orders", [.count: "\(readCount) records"])
-                nextProgress = SystemClock.now + Self.progressInterval
-            }
-            if isIdle { try loop.wait(until: isIdleUntil(table, nextProgress)) { _, _ in } }
-        }
-    }
-
-    /// Once a second, to notice an error of Kafka that lasts.
-    private func isIdleUntil(_ table: Table, _ nextProgress: Instant) -> Instant {
-        let second = SystemClock.now + .seconds(1)
-        return table.isComplete ? second : min(second, nextProgress)
-    }
-
-    private func publish(
+    fileprivate func publish(
         _ orders: CampaignOrders,
         _ partitionCount: Int,
         to shards: [ShardControl]
     ) {
         published.orders = orders
-        let campaigns = CampaignsInForce(
-            orders: orders,
-            partitionCount: partitionCount
-        )
+        let campaigns = CampaignsInForce(orders: orders, partitionCount: partitionCount)
         for shard in shards { shard.deliver(campaigns) }
     }
+}
 
-    private func countPartitions(by reader: TopicReader) throws(KafkaError) -> Int {
+/// What the reader has read, on its thread.
+private struct FollowedOrders: FollowedTopic {
+    /// How often to count the partitions of the subscription, which may grow.
+    private static let countInterval = Duration.seconds(60)
+    private static let countDeadline = Duration.seconds(10)
+
+    private let reader: CampaignReader
+    private let shards: [ShardControl]
+    private(set) var next: [TopicPartition: Offset] = [:]
+    private var orders = CampaignOrders()
+    /// Whether the topic was read to its end since it was read from its start.
+    private var isComplete = false
+    private var partitionCount = 0
+    private var nextCount = SystemClock.now
+
+    init(of reader: CampaignReader, for shards: [ShardControl]) {
+        self.reader = reader
+        self.shards = shards
+    }
+
+    mutating func began(wakeup _: Int32) { nextCount = SystemClock.now }
+
+    mutating func took(
+        _ records: [Record],
+        by topic: TopicReader
+    ) throws -> TopicFollower.Step {
+        let (countBefore, before) = (partitionCount, orders)
+        if SystemClock.now >= nextCount {
+            nextCount = SystemClock.now + Self.countInterval
+            partitionCount = try countPartitions(by: topic)
+        }
+        for record in records { apply(record, at: topic.partitions[record.partition]) }
+        let isLoaded = !isComplete && topic.hasReachedEnd
+        if isLoaded { isComplete = true }
+        if isLoaded || isComplete && (partitionCount != countBefore || orders != before) {
+            reader.publish(orders, partitionCount, to: shards)
+        }
+        if isLoaded {
+            let count = orders.count
+            reader.log.notice(
+                "campaign orders loaded",
+                [.count: count == 1 ? "1 campaign" : "\(count) campaigns"]
+            )
+            reader.follower.endLoading()
+        }
+        // Once a second, to notice an error of Kafka that lasts.
+        return .wait(until: SystemClock.now + .seconds(1))
+    }
+
+    func isLoading(_ count: Int) {
+        reader.log.info("loading campaign orders", [.count: "\(count) records"])
+    }
+
+    func cannotRead(_ trouble: KafkaError) {
+        reader.log.warning("campaign orders could not be read yet", [.error: "\(trouble)"])
+    }
+
+    mutating func failed(_ trouble: String, isRecreated: Bool) {
+        if isRecreated {
+            // The shards keep the old orders until the new ones are complete.
+            next = [:]
+            orders = CampaignOrders()
+            isComplete = false
+        }
+        reader.log.warning("campaign orders could not be read; retrying", [.error: trouble])
+    }
+
+    private func countPartitions(by topic: TopicReader) throws(KafkaError) -> Int {
         var count = 0
-        for topic in subscription {
-            count += try reader.partitionCount(of: topic, deadline: Self.countDeadline)
+        for name in reader.subscription {
+            count += try topic.partitionCount(of: name, deadline: Self.countDeadline)
         }
         return count
     }
 
-    private func tellOfLoading(_ orders: CampaignOrders) {
-        let count = orders.count
-        log.notice(
-            "campaign orders loaded",
-            [.count: count == 1 ? "1 campaign" : "\(count) campaigns"]
-        )
-        hasLoaded.store(true, ordering: .releasing)
-        loadingEnds.finish()
-    }
-
-    private func tell(_ trouble: KafkaError, _ news: inout TroubleNews) {
-        latestTrouble.withLock { $0 = trouble.description }
-        guard news.take(trouble.description) else { return }
-        log.warning("campaign orders could not be read yet", [.error: "\(trouble)"])
-    }
-
-    private func apply(_ record: Record, at partition: TopicPartition, _ table: inout Table) {
+    private mutating func apply(_ record: Record, at partition: TopicPartition) {
+        let (log, metrics) = (reader.log, reader.metrics)
         metrics.recordsRead.add()
-        table.next[partition] = record.offset.next
+        next[partition] = record.offset.next
         let campaign: CampaignRecord
         do throws(CampaignOrderError) {
             campaign = try CampaignRecord(record)
@@ -229,12 +168,12 @@ final class CampaignReader: Sendable {
             )
             return
         }
-        let forgotten = table.orders.set(
+        let forgotten = orders.set(
             campaign.order,
             for: campaign.campaign,
             writtenAt: record.timestamp ?? SystemClock.wallClock
         )
-        if table.isComplete {
+        if isComplete {
             // Only operators write the topic, and each change matters.
             log.everyLine.notice(
                 "campaign order received",
@@ -251,12 +190,5 @@ final class CampaignReader: Sendable {
             "too many campaign orders; the oldest are forgotten, and their campaigns run",
             [.count: "\(forgotten.count) campaigns"]
         )
-    }
-
-    /// Waits for the duration, or until the reader is stopped.
-    private func wait(_ duration: Duration) throws {
-        let loop = try EventLoop()
-        try loop.register(stopWakeup.fileDescriptor, id: LoopID.stop, interest: .read)
-        try loop.wait(until: SystemClock.now + duration) { _, _ in }
     }
 }

@@ -2106,8 +2106,8 @@ public struct DeliveryEngine: Sendable {
     public mutating func doubtfulTokens(now: Instant) -> [KeyedHash] {
         let due = dueWithoutLine(now: now)
         guard hygiene.hasDoubts || !due.isEmpty else { return [] }
-        return hygiene.doubtfulTokens.union(due.compactMap { deliveries[$0].facts.names?.target })
-            .sorted { $0.rawValue < $1.rawValue }
+        let targets = due.compactMap { deliveries[$0].facts.names?.target }
+        return hygiene.doubtfulTokens(besides: targets).sorted { $0.rawValue < $1.rawValue }
     }
 
     /// A copy of the delivery; nil if it has left.

@@ -765,6 +765,10 @@ MUTATIONS = [
         [statements(ENGINE, "        guard !isStoppedByCampaign(id, now: now) else { return }\n")],
     ),
     Mutation(
+        "believe the list about a token that an answer of this turn is about",
+        [expression("Delivery/Hygiene/Hygiene.swift", "doubted.union(others).subtracting(spoken.keys)", "doubted.union(others)")],
+    ),
+    Mutation(
         "believe what was known of a token before its event waited for its campaign",
         [expression(ENGINE, "held + campaigns.due(now: now, in: deliveries)", "held")],
     ),

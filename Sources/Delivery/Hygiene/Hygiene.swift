@@ -73,10 +73,12 @@ struct Hygiene: Sendable {
 
     var hasDoubts: Bool { !doubted.isEmpty }
 
-    /// Tokens to look up in the process's list again.
+    /// Tokens to look up in the process's list again, besides those.
     ///
     /// Leaves out what this turn's answers said, which the list does not have yet.
-    var doubtfulTokens: Set<KeyedHash> { doubted.subtracting(spoken.keys) }
+    func doubtfulTokens(besides others: [KeyedHash]) -> Set<KeyedHash> {
+        doubted.union(others).subtracting(spoken.keys)
+    }
 
     // MARK: The end
 

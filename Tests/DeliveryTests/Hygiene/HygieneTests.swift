@@ -62,7 +62,8 @@ final class HygieneBench {
         id: EventID? = nil,
         registeredAt: Int64? = nil,
         partition: Int = 0,
-        offset: Int64? = nil
+        offset: Int64? = nil,
+        campaign: CampaignName? = nil
     ) throws -> TurnDecision {
         let place = offset ?? nextOffset
         nextOffset = max(nextOffset, place + 1)
@@ -72,7 +73,8 @@ final class HygieneBench {
             destination: .bundleID("com.example.News"),
             pushType: .alert,
             payload: 0..<2,
-            tokenRegisteredAt: registeredAt.map(Timestamp.init(milliseconds:))
+            tokenRegisteredAt: registeredAt.map(Timestamp.init(milliseconds:)),
+            campaign: campaign
         )
         let record = Record(
             partition: PartitionID(index: partition),
@@ -123,6 +125,23 @@ final class HygieneBench {
 }
 
 @Suite struct SuppressionTests {
+    @Test func `an answer counts more than the list, which hears of it after the turn`() throws {
+        let bench = try HygieneBench()
+        let campaign = try #require(CampaignName("spring"))
+        var orders = CampaignOrders()
+        _ = orders.set(CampaignOrder(.paused), for: campaign, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        // It waits in no line, so the list is asked about its token when it may be sent again.
+        #expect(HygieneBench.sent(try bench.arrive(campaign: campaign)).isEmpty)
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        #expect(HygieneBench.sent(try bench.arrive()).isEmpty)
+        bench.engine.campaignsOrdered(CampaignOrders(), share: 1, now: bench.now)
+        let turn = bench.answer(first, 410, at: 1000)
+        #expect(HygieneBench.sent(turn).isEmpty)
+        #expect(turn.outcomes.map(\.kind) == [.unregistered, .suppressed])
+        #expect(bench.turn().outcomes.map(\.kind) == [.suppressed])
+    }
+
     @Test func `after 410 a token gets nothing until it is registered again`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)

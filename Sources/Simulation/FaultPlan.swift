@@ -199,17 +199,12 @@ extension FaultPlan {
         fanOuts = Self.fanOuts(seed, isCalm: isCalm)
     }
 
-    /// The last seed whose run may have recipients: what 414, 568, 572 and 770 find with them is
-    /// not understood yet.
-    private static let lastWithFanOuts: UInt64 = 400
-
     /// None in a sixth of the runs; drawn apart, so that these are those of a world without
     /// recipients.
     private static func fanOuts(_ seed: UInt64, isCalm: Bool) -> FanOutPlan {
         var dice = Dice(seed: ~seed)
         let share: Double = dice.element([0, 0.015, 0.04, 0.08, 0.08, 0.25])
         let tooLarge: Double = dice.element([0, 0.1, 0.3])
-        guard seed <= lastWithFanOuts else { return FanOutPlan(share: 0, tooLargeToRetry: 0) }
         return FanOutPlan(share: share, tooLargeToRetry: isCalm || share == 0 ? 0 : tooLarge)
     }
 

@@ -54,14 +54,13 @@ final class Member {
     /// By delivery: the streams opened for it, and those that were not processed.
     var streams: [DeliveryID: StreamCount] = [:]
     /// Recipients and events to be retried: the streams of the round that ended.
-    var streamsBefore: [RecordPlace: StreamCount] = [:]
-    /// The last delivery of each recipient that was sent in this assignment.
-    var recipientsSent: [RecordPlace: DeliveryID] = [:]
+    var streamsBefore: [Reading: StreamCount] = [:]
+    /// The last delivery of each recipient that was sent.
+    var recipientsSent: [Reading: DeliveryID] = [:]
     /// Deliveries whose retry record was refused, so that they end.
     var refusedDeferrals: Set<DeliveryID> = []
-    /// Recipients whose retry record was refused, and when their record arrived: they end once they
-    /// are read again.
-    var refusedRecipients: [RecordPlace: Instant] = [:]
+    /// Recipients whose retry record was refused: they end once they are taken from the record again.
+    var refusedRecipients: Set<Reading> = []
     var order = ArrivalOrder()
     /// What it knows of the orders for campaigns.
     var orders = CampaignOrders()
@@ -204,6 +203,11 @@ final class Member {
                 return (recipient.event, place)
             }
         }
+
+        /// The reading that a place stands for.
+        func reading(of place: RecordPlace) -> Reading {
+            Reading(place: place, arrivedAt: arrivedAt)
+        }
     }
 }
 
@@ -240,6 +244,23 @@ struct RecordPlace: Hashable, Sendable {
             offset: record.offset.rawValue,
             recipient: recipient
         )
+    }
+}
+
+/// One reading of a record, or of one of its recipients.
+///
+/// A partition that is taken back is read again, while earlier readings of its records are in hand.
+struct Reading: Hashable, Sendable {
+    let place: RecordPlace
+    let arrivedAt: Instant
+
+    init(place: RecordPlace, arrivedAt: Instant) {
+        self.place = place
+        self.arrivedAt = arrivedAt
+    }
+
+    init(_ arrival: Arrival) {
+        self.init(place: RecordPlace(arrival), arrivedAt: arrival.receivedAt.instant)
     }
 }
 

@@ -12,13 +12,14 @@ extension World {
         if outcome.reason == .local(.eventTooOld) { coverage.note(.eventTooOld) }
         checkDecidedOnce(delivery, by: member)
         checkRefusedGivenUp(delivery, facts, outcome, by: member)
-        let place = RecordPlace(facts.arrival)
+        let (place, reading) = (RecordPlace(facts.arrival), Reading(facts.arrival))
         let isRefused =
-            member.refusedRecipients.removeValue(forKey: place) == facts.receivedAt.instant
+            member.refusedRecipients.remove(reading) != nil
             || member.refusedDeferrals.contains(delivery)
-        let streams = isRefused ? member.streamsBefore[place] : member.streams[delivery]
+        let streams = isRefused ? member.streamsBefore[reading] : member.streams[delivery]
         member.streams[delivery] = nil
-        if facts.arrival.recipient != nil { member.recipientsSent[place] = nil }
+        member.streamsBefore[reading] = nil
+        member.recipientsSent[reading] = nil
         checkAttempts(outcome.attempts - (facts.history?.attempts ?? 0), of: streams)
         checkRecipient(outcome, event)
         checkVerdict(outcome, events[Int(event)])
@@ -65,7 +66,7 @@ extension World {
         let streams = member.streams.removeValue(forKey: delivery)
         checkAttempts(deferral.attempts - (facts.history?.attempts ?? 0), of: streams)
         // For the outcome that follows if the retry record is refused.
-        member.streamsBefore[RecordPlace(facts.arrival)] = streams
+        member.streamsBefore[Reading(facts.arrival)] = streams
         // What waits for its campaign may expire meanwhile.
         guard deferral.reason != .local(.campaignPaused) else {
             return coverage.note(.campaignPutOff)
@@ -86,10 +87,11 @@ extension World {
         let tolerance = now - member.turnBefore + .seconds(1)
         let hasJumped = clockJumpedAt + tolerance >= now
         for (own, (event, place)) in zip(deferral.recipients, pending.places) {
-            let streams = member.recipientsSent.removeValue(forKey: place).flatMap {
+            let reading = pending.reading(of: place)
+            let streams = member.recipientsSent.removeValue(forKey: reading).flatMap {
                 member.streams.removeValue(forKey: $0)
             }
-            member.streamsBefore[place] = streams
+            member.streamsBefore[reading] = streams
             checkAttempts(own.attempts - attemptsBefore(own.index, facts.history), of: streams)
             guard own.reason != .local(.campaignPaused) else {
                 coverage.note(.campaignPutOff)

@@ -21,7 +21,7 @@ extension World {
         checkOrder(of: delivery, events[Int(event)], by: member)
         checkExpiration(events[Int(event)])
         checkAge(of: delivery)
-        checkGivenUp(delivery, events[Int(event)])
+        checkGivenUp(delivery)
         checkToken(of: delivery, events[Int(event)], by: member)
         checkIsNewest(delivery, events[Int(event)], by: member)
     }
@@ -115,10 +115,11 @@ extension World {
 
     /// Checks that an event read from a retry topic after its give-up time is not sent again.
     ///
-    /// An event that waited for a schema is judged when the schema arrives; the wall clock may have
-    /// gone back by then.
-    private mutating func checkGivenUp(_ delivery: Delivery, _ event: SimulatedEvent) {
-        guard event.schema == nil, let history = delivery.history else { return }
+    /// An event that waited for a schema, or a recipient for its turn, is judged after that; the wall
+    /// clock may have gone back by then.
+    private mutating func checkGivenUp(_ delivery: Delivery) {
+        guard clockJumpedAt < delivery.receivedAt.instant, let history = delivery.history
+        else { return }
         let readAt = delivery.arrival.receivedAt.timestamp
         let sinceFailure = readAt.milliseconds - history.firstFailedAt.milliseconds
         guard Duration.milliseconds(sinceFailure) > plan.giveUpAfter else { return }

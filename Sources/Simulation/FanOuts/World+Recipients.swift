@@ -41,11 +41,8 @@ extension World {
             deadSince: deadSince(by: member)
         )
         member.engine.recipientArrived(next, arrival, now: moment)
-        let isRefused = member.refusedRecipients[place] == arrival.receivedAt.instant
-        if !isRefused {
-            checkIsUnsettled(place, arrival, by: member)
-            member.recipientsSent[place] = nil
-        }
+        let isRefused = member.refusedRecipients.contains(Reading(arrival))
+        if !isRefused { checkIsUnsettled(place, arrival, by: member) }
         noteArrival(of: event, arrival, isSendable: !isRefused && arrival.isEvent, by: member)
     }
 
@@ -95,7 +92,8 @@ extension World {
             member.refusedDeferrals.insert(delivery)
         } else {
             coverage.note(.recipientsRefused)
-            for (_, place) in pending.places { member.refusedRecipients[place] = pending.arrivedAt }
+            let readings = pending.places.map { pending.reading(of: $0.place) }
+            member.refusedRecipients.formUnion(readings)
         }
     }
 }

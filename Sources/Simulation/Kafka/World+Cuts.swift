@@ -233,6 +233,12 @@ extension World {
             ?? (1...entry.recipients.count).map { event + Int32($0) }
     }
 
+    /// Whether the group's commit is from before a cut that the member knows of.
+    func isOutdated(_ partition: PartitionID, for member: Member) -> Bool {
+        guard let stored = kafka.partitions[partition.index].stored else { return false }
+        return stored.cuts < member.knownCuts[partition, default: 0]
+    }
+
     /// Whether a commit refers to a log before a cut that its writer did not know of.
     func isOutdated(_ commit: PartitionCommit, knowing cuts: [PartitionID: Int]) -> Bool {
         cuts[commit.partition, default: 0] < kafka.partitions[commit.partition.index].cuts.count

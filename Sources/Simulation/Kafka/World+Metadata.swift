@@ -42,7 +42,7 @@ extension World {
             // A newer answer replaces an older one that was for some partitions only.
             member.settledBefore[partition] = nil
             member.recipientsBefore[partition] = nil
-            guard let position,
+            guard let position, !isOutdated(partition, for: member),
                 let reader = CommitMetadataReader(
                     position.metadata,
                     base: position.offset.rawValue,

@@ -23,7 +23,7 @@ extension World {
         )
         member.streams[delivery, default: .init()].opened += 1
         if facts.arrival.recipient != nil {
-            member.recipientsSent[RecordPlace(facts.arrival)] = delivery
+            member.recipientsSent[Reading(facts.arrival)] = delivery
         }
         member.streamsByDevice[events[Int(event)].device, default: 0] += 1
         let key = StreamKey(

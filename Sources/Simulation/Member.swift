@@ -63,7 +63,11 @@ final class Member {
     var refusedRecipients: Set<Reading> = []
     var order = ArrivalOrder()
     /// What it knows of the orders for campaigns.
-    var orders = CampaignOrders()
+    var orders = CampaignOrders() {
+        didSet { ordersOfTurn.append(orders) }
+    }
+    /// What it has known of them since its last turn.
+    var ordersOfTurn: [CampaignOrders] = []
     /// The retry records in flight, and when each may be sent.
     var notBefore: [RecordPlace: Instant] = [:]
     /// The number of events in flight by device, then of those of the first source.

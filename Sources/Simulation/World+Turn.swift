@@ -46,6 +46,7 @@ extension World {
         digest.mix(decision, of: member.id, at: now)
         if isLogged(member.id) { inputLog += member.engine.takeLog() }
         carryOut(decision, for: member)
+        member.ordersOfTurn = [member.orders]
         swap(&decision, &self.decision)
         checkTimeLimits(of: member)
         let (hasLeft, deadline) = member.engine.lend { engine in

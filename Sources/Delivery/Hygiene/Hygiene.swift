@@ -120,6 +120,8 @@ struct Hygiene: Sendable {
         case (_, .keep):
             return []
         case (_, .remove), (_, .checkEnvironment), (_, .checkTopic), (_, .hold):
+            // A dead token stays listed as dead.
+            if let deadSince, deadSince != SuppressionList.noted { return [] }
             return [said(names, SuppressionList.noted)]
         }
     }

@@ -90,7 +90,10 @@ extension World {
 
     /// Checks that an event ends `cancelled` only if its campaign is.
     mutating func checkCancellation(of event: Int32, by member: Member) {
-        guard let name = campaign(of: event), member.orders[name]?.state == .cancelled else {
+        let orders = member.ordersOfTurn
+        guard let name = campaign(of: event),
+            orders.contains(where: { $0[name]?.state == .cancelled })
+        else {
             return found(.campaignIsObeyed, "event \(event) is cancelled without an order")
         }
     }

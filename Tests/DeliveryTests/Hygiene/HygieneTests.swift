@@ -125,6 +125,19 @@ final class HygieneBench {
 }
 
 @Suite struct SuppressionTests {
+    @Test func `a dead token stays dead, whatever is wrong with it when it is tried again`()
+        throws
+    {
+        let bench = try HygieneBench()
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        #expect(bench.kind(bench.answer(first, 410, at: 1000)) == .unregistered)
+        let second = try #require(HygieneBench.sent(try bench.arrive(registeredAt: 2000)).first)
+        #expect(HygieneBench.sent(try bench.arrive()).isEmpty)
+        let turn = bench.answer(second, 400)
+        #expect(HygieneBench.sent(turn).isEmpty)
+        #expect(turn.outcomes.map(\.kind) == [.rejected, .suppressed])
+    }
+
     @Test func `an answer counts more than the list, which hears of it after the turn`() throws {
         let bench = try HygieneBench()
         let campaign = try #require(CampaignName("spring"))

@@ -27,6 +27,9 @@ static const struct file files[] = {
     {"schemas/campaign-order.v1.schema.json", (const char[]){
 #embed "../../schemas/campaign-order.v1.schema.json" suffix(, 0)
     }},
+    {"schemas/campaign-tally.v1.schema.json", (const char[]){
+#embed "../../schemas/campaign-tally.v1.schema.json" suffix(, 0)
+    }},
     {"schemas/aps-payload.v1.schema.json", (const char[]){
 #embed "../../schemas/aps-payload.v1.schema.json" suffix(, 0)
     }},

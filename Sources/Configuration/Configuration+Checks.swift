@@ -40,6 +40,7 @@ extension Configuration {
             ("results.token_status_topic", results.tokenStatusTopic),
             ("results.dead_letter_topic", results.deadLetterTopic),
             ("campaigns.topic", campaigns.topic),
+            ("campaigns.tally_topic", campaigns.tallyTopic),
         ]
         // Duplicate sources and delays are reported elsewhere.
         var retried: Set<KafkaTopic> = []

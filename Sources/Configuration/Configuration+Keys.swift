@@ -292,6 +292,14 @@ extension Configuration.Campaigns {
             run.
             """
         )
+        tallyTopic = section.optional(
+            "tally_topic",
+            .kafkaTopic,
+            """
+            Compacted topic to which each process writes how many events of each campaign ended \
+            how. It needs no `campaigns.topic`; null: off.
+            """
+        )
         pausedPercent = section.value(
             "paused_percent",
             .integer(in: 0...90),

@@ -244,6 +244,8 @@ package struct Configuration: Hashable, Sendable {
     package struct Campaigns: Hashable, Sendable {
         /// The topic with the orders; nil: all campaigns run.
         package var topic: KafkaTopic?
+        /// The topic for the counts of campaigns; nil: they are not written.
+        package var tallyTopic: KafkaTopic?
         /// The share of the events in memory that may wait for their campaigns, in percent.
         package var pausedPercent: Int
     }

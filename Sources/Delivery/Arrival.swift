@@ -374,13 +374,14 @@ public struct ArrivalReader: Sendable {
             return read(record, event, common, awaiting: schema, deadSince)
         case .fanOut(let fanOut, let schema):
             return read(record, fanOut, common, awaiting: schema)
-        case .invalid(let invalid): return Self.refused(record, invalid, common)
+        case .invalid(let invalid): return refused(record, invalid, common)
         case .unreadable(let invalid, let schema):
             let facts = common.facts(
                 of: record,
                 .invalid,
                 awaiting: schema,
-                because: invalid.reason
+                because: invalid.reason,
+                campaign: invalid.campaign.map(key.hash)
             )
             return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
         case .tombstone:
@@ -548,13 +549,18 @@ public struct ArrivalReader: Sendable {
         return Arrival(record, Self.noEvent, topic, of: fanOut, invalid: nil, facts)
     }
 
-    private static func refused(
+    private func refused(
         _ record: consuming Record,
         _ invalid: InvalidEvent,
         _ common: Common
     ) -> Arrival {
-        let facts = common.facts(of: record, .invalid, because: invalid.reason)
-        return Arrival(record, noEvent, noTopic, invalid: invalid, facts)
+        let facts = common.facts(
+            of: record,
+            .invalid,
+            because: invalid.reason,
+            campaign: invalid.campaign.map(key.hash)
+        )
+        return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
     }
 
     @inline(__always)

@@ -13,7 +13,7 @@ public import Vocabulary
 ///    is returned as one `TurnDecision`;
 /// 3. queries: `intakeBudget`, `nextDeadline`.
 ///
-/// The engine has no policy of its own. It keeps the table of deliveries, asks the one of seven
+/// The engine has no policy of its own. It keeps the table of deliveries, asks the one of eight
 /// owners that is responsible for a question, and carries out the decision. Owners keep their state
 /// private and do not know each other:
 ///
@@ -23,6 +23,7 @@ public import Vocabulary
 /// - `Dispatch`: from a device's line to a stream
 /// - `Retry`: what follows a failed attempt
 /// - `Campaigns`: which events wait until their campaign may send, or are not sent at all
+/// - `CampaignTally`: how many events of each campaign ended how, and when that is written
 /// - `Publishing`: the records that report how deliveries ended
 public struct DeliveryEngine: Sendable {
     private let settings: EngineSettings
@@ -36,6 +37,9 @@ public struct DeliveryEngine: Sendable {
     private var campaigns = Campaigns()
     /// Where recipients wait for their campaign that must go to a retry topic instead.
     private var overflow: Set<RecipientQueue> = []
+    private var tally: CampaignTally
+    /// A commit that waits for the tally; nil: none does.
+    private var heldCommit: HeldCommit?
     private var publishing: Publishing
     public private(set) var counts = EngineCounts()
     /// `counts.retries` by the failed attempt's reason; unknown reasons of APNs count as one.
@@ -76,6 +80,11 @@ public struct DeliveryEngine: Sendable {
         )
         dispatch = Dispatch(settings)
         retry = Retry(settings)
+        tally = CampaignTally(
+            isWritten: settings.writesCampaignTally,
+            isTransactional: settings.isTransactional,
+            seed: seed
+        )
         publishing = Publishing(settings)
     }
 
@@ -536,6 +545,9 @@ public struct DeliveryEngine: Sendable {
                 intake.topicWaitEnded(tag.delivery)
             }
             if awaited.isEmpty { publishing.memberFinished() }
+            if tag.publication == .outcome && !settings.isTransactional {
+                tallyOutcome(of: deliveries[tag.delivery])
+            }
             return PublishedRecord(
                 arrival: deliveries[tag.delivery].arrival,
                 conclusion: deliveries[tag.delivery].concluded,
@@ -543,6 +555,7 @@ public struct DeliveryEngine: Sendable {
             )
         }
         let delivery = remove(tag.delivery, isUndone: false)
+        if tag.publication == .outcome { tallyOutcome(of: delivery) }
         if tag.publication == .retry {
             counts.deferred += delivery.recipientCount
         } else {
@@ -556,6 +569,28 @@ public struct DeliveryEngine: Sendable {
             conclusion: delivery.concluded,
             isLast: true
         )
+    }
+
+    /// Counts an event of a campaign whose outcome Kafka has.
+    @inline(__always)
+    private mutating func tallyOutcome(of delivery: Delivery) {
+        guard delivery.facts.campaign != nil, case .ended(let ending) = delivery.conclusion
+        else { return }
+        tally.count(ending, of: delivery.arrival)
+    }
+
+    /// Kafka has a record of the tally topic.
+    public mutating func tallyWritten(_ batch: UInt32) {
+        log?.note(.tallyWritten) { $0.write(number: batch) }
+        tally.written(batch)
+    }
+
+    /// Kafka has not accepted a record of the tally topic.
+    ///
+    /// The counts are written again later. In a transaction, the commit's failure is reported, too.
+    public mutating func tallyRefused(_ batch: UInt32) {
+        log?.note(.tallyRefused) { $0.write(number: batch) }
+        tally.refused(batch)
     }
 
     /// Kafka did not accept one of the outcome's records; it is produced again later.
@@ -667,6 +702,11 @@ public struct DeliveryEngine: Sendable {
             unacknowledged.append((id, awaited))
         }
         publishing.producerReplaced(unacknowledged)
+        tally.producerReplaced()
+        if heldCommit != nil {
+            decision.tallies += tally.takeRecords()
+            heldCommit?.batch = tally.batchToAwait ?? 0
+        }
     }
 
     /// The transactional call in progress succeeded.
@@ -677,6 +717,7 @@ public struct DeliveryEngine: Sendable {
     {
         log?.note(.transactionCallSucceeded)
         guard case .committed(let members) = publishing.callSucceeded() else { return [] }
+        tally.transactionCommitted()
         var committed: [(written: OutcomeTransactions.Written, record: PublishedRecord)] = []
         for member in members where deliveries.contains(member.delivery) {
             let delivery = remove(member.delivery, isUndone: false)
@@ -822,6 +863,7 @@ public struct DeliveryEngine: Sendable {
     /// anything.
     public mutating func partitionRestarted(_ partition: PartitionID) {
         log?.note(.partitionRestarted) { $0.write(partition) }
+        dropHeldCommit()
         assignment.partitionRestarted(partition)
     }
 
@@ -840,6 +882,7 @@ public struct DeliveryEngine: Sendable {
             $0.write(partition)
             $0.write(start)
         }
+        dropHeldCommit()
         return assignment.partitionChanged(partition, from: start)
     }
 
@@ -864,6 +907,7 @@ public struct DeliveryEngine: Sendable {
             $0.write(extent.upperBound)
             $0.write(oldestBefore)
         }
+        dropHeldCommit()
         return assignment.offsetLost(partition, offset, in: extent, oldestBefore: oldestBefore)
     }
 
@@ -912,6 +956,7 @@ public struct DeliveryEngine: Sendable {
     ///   - now: this turn's moment.
     ///   - decision: is replaced by what to do; pass the same value each time to reuse its memory.
     public mutating func turnEnded(now: Moment, into decision: inout TurnDecision) {
+        tally.timeAdvanced(now: now.instant)
         endOverdueAttempts(now: now)
         while let id = retry.popDue(now: now.instant, in: deliveries) { approach(id, now: now) }
         turnCampaigns(now: now)
@@ -1118,9 +1163,50 @@ public struct DeliveryEngine: Sendable {
     private mutating func turnAssignment(now: Moment) {
         let owned = assignment.partitions.count
         let isDrained = assignment.isReleasing && !isAnyUnfinished(now: now)
-        decision.group += assignment.timeAdvanced(now: now.instant, isDrained: isDrained)
+        let steps = assignment.timeAdvanced(now: now.instant, isDrained: isDrained)
+        decision.group += settings.isTransactional ? steps : afterTally(steps, now: now.instant)
         if assignment.partitions.count < owned { releaseWaiting() }
         if assignment.hasWaitedTooLong(now: now.instant) { stop(because: .offsetsUnknown) }
+    }
+
+    /// Lets commits wait until the tally topic has the outcomes that they settle.
+    ///
+    /// Not for long, and not while the topic refuses records: it must not stop deliveries.
+    private mutating func afterTally(_ steps: [GroupStep], now: Instant) -> [GroupStep] {
+        var due: [GroupStep] = []
+        if let held = heldCommit, isDue(held, now: now) {
+            due.append(.commit(held.commits))
+            heldCommit = nil
+        }
+        for step in steps {
+            guard case .commit(let commits) = step else {
+                due.append(step)
+                continue
+            }
+            decision.tallies += tally.takeRecords()
+            if let batch = tally.batchToAwait {
+                heldCommit = HeldCommit(commits: commits, batch: batch, since: now)
+            } else {
+                due.append(step)
+            }
+        }
+        if tally.isDue { decision.tallies += tally.takeRecords() }
+        return due
+    }
+
+    private func isDue(_ held: HeldCommit, now: Instant) -> Bool {
+        tally.isAnswered(upTo: held.batch) || held.until(isHurried: isHurried) <= now
+    }
+
+    /// Whether the shard gives up its partitions soon.
+    private var isHurried: Bool { assignment.phase != .consuming }
+
+    /// The commit that waits for the tally is not made: its partitions are lost, or their records
+    /// are others now.
+    private mutating func dropHeldCommit() {
+        guard let held = heldCommit else { return }
+        heldCommit = nil
+        assignment.commitFinished(failed: held.commits.map(\.partition))
     }
 
     /// Whether a delivery of the current assignment may still finish.
@@ -1147,13 +1233,28 @@ public struct DeliveryEngine: Sendable {
         for (id, records) in publishing.admit(now: now.instant) {
             move(id, to: .publishing(records))
         }
-        if assignment.isCommitWanted || publishing.isFull { publishing.close() }
+        if assignment.isCommitWanted || publishing.isFull || tally.isDue { publishing.close() }
         guard let members = publishing.membersToCommit else { return }
         var settled: [SettledRecord] = []
-        for id in members { deliveries[id].forEachSettledRecord { settled.append($0) } }
+        for id in members {
+            deliveries[id].forEachSettledRecord { settled.append($0) }
+            tallyPending(id)
+        }
         let commits = assignment.takeCommits(settling: settled)
-        if !publishing.commit(commits) { assignment.commitFinished(failed: []) }
+        if publishing.commit(commits, withTally: tally.mayWrite) {
+            decision.tallies += tally.takeRecords()
+        } else {
+            assignment.commitFinished(failed: [])
+        }
         carryOutTransactionSteps()
+    }
+
+    /// Counts an event of a campaign whose outcome is in the transaction to commit.
+    private mutating func tallyPending(_ id: DeliveryID) {
+        guard deliveries[id].facts.campaign != nil,
+            case .ended(let ending) = deliveries[id].conclusion
+        else { return }
+        tally.countPending(ending, of: deliveries[id].arrival)
     }
 
     /// A delivery needs a topic that accepts no records.
@@ -2028,6 +2129,7 @@ public struct DeliveryEngine: Sendable {
     /// Deliveries in flight stay, so that their outcomes are published; they settle an offset only
     /// if their partition comes back.
     private mutating func releaseWaiting() {
+        dropHeldCommit()
         dropTransaction()
         releaseHeld()
         intake.forgetSchemaWaits()
@@ -2047,6 +2149,7 @@ public struct DeliveryEngine: Sendable {
     }
 
     private mutating func undone() {
+        tally.transactionUndone()
         assignment.commitFinished(failed: assignment.partitions)
         assignment.settlementAnnounced()
     }
@@ -2089,6 +2192,8 @@ public struct DeliveryEngine: Sendable {
             consider(campaigns.nextDeadline(now: now))
         }
         if intake.recipientQueues.contains(where: { hasRoom(in: $0, now: now) }) { consider(now) }
+        consider(heldCommit?.until(isHurried: isHurried))
+        if !settings.isTransactional || publishing.mayClose { consider(tally.nextDeadline) }
         return deadline
     }
 
@@ -2187,6 +2292,34 @@ public struct DeliveryEngine: Sendable {
     /// The route's token fuse; nil: none is configured.
     public func tokenFuse(of route: Route) -> TokenFuse? { hygiene.fuse(of: route) }
 
+    /// What the shard knows of each campaign, sorted by name.
+    ///
+    /// Scans all deliveries, so do not call it every turn.
+    public var campaignProgress: [CampaignProgress] {
+        var byKey: [KeyedHash: CampaignProgress] = [:]
+        for (key, name, counts) in tally.campaigns {
+            guard let name else { continue }
+            byKey[key, default: CampaignProgress(name)].counts += counts
+        }
+        deliveries.forEachOfCampaign { key, delivery in
+            guard let name = delivery.arrival.campaign else { return }
+            let count = max(delivery.recipientCount, delivery.facts.recipientCount)
+            switch delivery.place {
+            case .atCampaign, .held:
+                byKey[key, default: CampaignProgress(name)].waiting += count
+            default: byKey[key, default: CampaignProgress(name)].inFlight += count
+            }
+        }
+        intake.forEachWaitingRecord { arrival, count in
+            guard let key = arrival.facts.campaign, let name = arrival.campaign else { return }
+            byKey[key, default: CampaignProgress(name)].waiting += count
+        }
+        return byKey.values.sorted { $0.campaign < $1.campaign }
+    }
+
+    /// Outcomes of campaigns that no tally has, because too many are counted.
+    public var untalliedOutcomes: Int { tally.uncounted }
+
     /// The number of deliveries that wait until their campaign may send.
     public var awaitingCampaignCount: Int { campaigns.waitingCount }
 
@@ -2212,6 +2345,21 @@ public struct DeliveryEngine: Sendable {
     /// Leaves out records of retry topics, which wait on purpose. Do not call it every turn either.
     public func oldestRecords(ofSources count: Int) -> [Timestamp?] {
         deliveries.oldestRecords(ofSources: count)
+    }
+}
+
+/// A commit that waits until the tally topic has the outcomes that it settles.
+private struct HeldCommit: Sendable {
+    /// How long it waits, also if the shard gives up its partitions.
+    private static let patience = (usual: Duration.seconds(5), hurried: Duration.seconds(1))
+
+    let commits: [PartitionCommit]
+    /// The last batch of records that it waits for.
+    var batch: UInt32
+    let since: Instant
+
+    func until(isHurried: Bool) -> Instant {
+        since + (isHurried ? Self.patience.hurried : Self.patience.usual)
     }
 }
 

@@ -24,7 +24,8 @@ struct DeliveryTable: Sendable {
     }
 
     private static let none: Int32 = -1
-    private static let capacity = 1 << PublicationTag.slotBitCount
+    /// The last slot is left to `TallyRecord`.
+    private static let capacity = 1 << PublicationTag.slotBitCount - 1
 
     private var slots: [Slot] = []
     private var free: [Int] = []
@@ -151,6 +152,14 @@ struct DeliveryTable: Sendable {
             oldest[arrival.source] = min(oldest[arrival.source] ?? time, time)
         }
         return oldest
+    }
+
+    /// Calls `body` with each delivery of a campaign, and the campaign's key.
+    func forEachOfCampaign(_ body: (KeyedHash, Delivery) -> Void) {
+        for index in slots.indices where slots[index].isTaken {
+            guard let campaign = slots[index].delivery.arrival.facts.campaign else { continue }
+            body(campaign, slots[index].delivery)
+        }
     }
 
     /// Every delivery in flight, in the order of its slot.

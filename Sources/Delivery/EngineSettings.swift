@@ -57,6 +57,8 @@ public struct EngineSettings: Sendable {
     /// How many deliveries and recipients may wait for their campaigns; further ones go to a retry
     /// topic.
     var shareOfCampaigns: Int { max(1, Int(Double(intake.events) * campaignShare)) }
+    /// Whether there is a topic for the counts of campaigns.
+    public var writesCampaignTally: Bool
     /// How far ahead an event's `not_before` may be.
     public var maxNotBefore: Duration
     public var hygiene: HygieneSettings
@@ -90,6 +92,7 @@ public struct EngineSettings: Sendable {
         eventAge: Duration? = nil,
         sentOnce: Set<PushType> = [.voip, .pushtotalk],
         campaignShare: Double = 0.25,
+        writesCampaignTally: Bool = false,
         maxNotBefore: Duration = .seconds(24 * 3600),
         hygiene: HygieneSettings = .init(),
         transactionTimeout: Duration? = nil
@@ -119,6 +122,7 @@ public struct EngineSettings: Sendable {
         self.eventAge = eventAge
         self.sentOnce = sentOnce
         self.campaignShare = campaignShare
+        self.writesCampaignTally = writesCampaignTally
         self.maxNotBefore = maxNotBefore
         self.hygiene = hygiene
         self.transactionTimeout = transactionTimeout

@@ -122,6 +122,9 @@ struct Intake: Sendable {
         recipients.openQueues.map { ($0, recipients.waitingCount(of: $0)) }
     }
 
+    /// Calls `body` with each record with recipients, and how many of them are not in a delivery.
+    func forEachWaitingRecord(_ body: (Arrival, Int) -> Void) { recipients.forEachRecord(body) }
+
     /// Kafka permanently refused a retry record with these recipients.
     mutating func recipientsRefused(_ id: FanOutID, _ recipients: [DeferredRecipient]) {
         self.recipients.refused(id, recipients)

@@ -209,9 +209,12 @@ struct Publishing: Sendable {
     }
 
     /// - Returns: false if there was nothing to commit.
-    mutating func commit(_ commits: [PartitionCommit]) -> Bool {
-        transactions?.commit(commits) ?? false
+    mutating func commit(_ commits: [PartitionCommit], withTally: Bool) -> Bool {
+        transactions?.commit(commits, withTally: withTally) ?? false
     }
+
+    /// Whether `close` would have an effect.
+    var mayClose: Bool { transactions?.mayClose ?? false }
 
     mutating func takeSteps() -> [TransactionStep] { transactions?.takeSteps() ?? [] }
 }

@@ -17,6 +17,8 @@ public struct TurnDecision: Sendable {
     public var schemaFetches: [SchemaReference] = []
     /// Records whose recipients are delivered from now on; reported to the observer.
     public var opened: [OpenedRecord] = []
+    /// Precedes `transactions`: a transaction that is committed in this turn contains them.
+    public var tallies: [TallyRecord] = []
     /// Precedes `publications`: a transaction begins before its records are produced.
     ///
     /// A transaction committed or aborted in this turn contains none of the turn's records.
@@ -38,6 +40,7 @@ public struct TurnDecision: Sendable {
         tokenWords.removeAll(keepingCapacity: true)
         schemaFetches.removeAll(keepingCapacity: true)
         opened.removeAll(keepingCapacity: true)
+        tallies.removeAll(keepingCapacity: true)
         transactions.removeAll(keepingCapacity: true)
         publications.removeAll(keepingCapacity: true)
         dropped.removeAll(keepingCapacity: true)

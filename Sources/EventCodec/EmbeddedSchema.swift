@@ -13,12 +13,13 @@ public struct EmbeddedSchema: Hashable, Sendable {
     public static let notificationOutcomeV1 = EmbeddedSchema("notification-outcome.v1")
     public static let tokenStatusV1 = EmbeddedSchema("token-status.v1")
     public static let campaignOrderV1 = EmbeddedSchema("campaign-order.v1")
+    public static let campaignTallyV1 = EmbeddedSchema("campaign-tally.v1")
     public static let apsPayloadV1 = EmbeddedSchema("aps-payload.v1")
 
     /// Every shipped schema.
     public static let all: [EmbeddedSchema] = [
         .notificationEventV1, .broadcastEventV1, .notificationOutcomeV1, .tokenStatusV1,
-        .campaignOrderV1, .apsPayloadV1,
+        .campaignOrderV1, .campaignTallyV1, .apsPayloadV1,
     ]
 
     private init(_ name: String) {

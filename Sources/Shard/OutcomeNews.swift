@@ -17,6 +17,10 @@ package enum OutcomeNews: Sendable {
     /// `metadataLimit` is set if the cause was a commit's metadata: commits now have at most this
     /// many characters.
     case transactionFailed(KafkaError, metadataLimit: Int? = nil)
+    /// Kafka has a record of the tally topic; with transactions, it is not committed yet.
+    case tallyTaken
+    /// Kafka has not accepted a record of the tally topic; its counts are written again later.
+    case tallyRefused(KafkaError)
     /// The record is produced again.
     case notTaken(Publication, KafkaError)
     /// The batch with the record was rejected; the record is produced again in a batch of its own.

@@ -41,6 +41,8 @@ package struct OutcomeProducer: ~Copyable {
     /// librdkafka 2.0.2 continues after the gap, and its next records are rejected until they time
     /// out.
     private var isGapped = false
+    /// Whether a record of the tally could not be queued, so that the transaction lacks it.
+    private var lacksTally = false
     /// For the message with which the process ends.
     private var lastTransactionError: KafkaError?
     /// Why the process must end.
@@ -123,6 +125,33 @@ package struct OutcomeProducer: ~Copyable {
         return nil
     }
 
+    /// Produces a record of the tally topic.
+    ///
+    /// A full queue keeps none of them: their counts are written again later.
+    mutating func publish(
+        _ record: TallyRecord,
+        source: TopicPartition,
+        _ engine: inout DeliveryEngine,
+        now: Moment
+    ) -> OutcomeNews? {
+        guard !backoff.isWaiting, let encoded = records.encode(record, source: source, now: now)
+        else { return nil }
+        do throws(ProduceError) {
+            try producer.produce(
+                topic: encoded.topic,
+                key: encoded.key,
+                value: encoded.value,
+                headers: nil,
+                tag: record.rawTag
+            )
+        } catch {
+            if isTransactional { lacksTally = true }
+            engine.tallyRefused(record.batch)
+            if case .refused(let cause) = error { return .tallyRefused(cause) }
+        }
+        return nil
+    }
+
     /// - Returns: nil if none could be created; `failure` then contains the reason.
     private mutating func producer(of tag: PublicationTag) -> Producer? {
         guard singles.contains(tag) else { return producer }
@@ -180,6 +209,9 @@ package struct OutcomeProducer: ~Copyable {
     ) -> OutcomeNews? {
         switch event {
         case .deliveryReported(let rawTag, let error):
+            if let batch = TallyRecord.batch(ofTag: rawTag) {
+                return tallyReported(batch, error, &engine)
+            }
             guard let tag = PublicationTag(rawValue: rawTag) else { return nil }
             guard let error else { return published(tag, &engine) }
             if isTransactional, !error.isPurge, !error.isRetryable { isGapped = true }
@@ -201,6 +233,24 @@ package struct OutcomeProducer: ~Copyable {
         case .statistics(let text): return .statistics(text)
         case .logged(let line): return .logged(line)
         }
+    }
+
+    private mutating func tallyReported(
+        _ batch: UInt32,
+        _ error: KafkaError?,
+        _ engine: inout DeliveryEngine
+    ) -> OutcomeNews? {
+        guard let error else {
+            engine.tallyWritten(batch)
+            return .tallyTaken
+        }
+        if isTransactional {
+            // The transaction was aborted for another reason.
+            if error.isPurge || error.code == .wrongState { return nil }
+            if !error.isRetryable { isGapped = true }
+        }
+        engine.tallyRefused(batch)
+        return .tallyRefused(error)
     }
 
     private mutating func published(
@@ -308,6 +358,9 @@ package struct OutcomeProducer: ~Copyable {
         switch step {
         case .open: run([.open])
         case .begin: return begin(&engine, now)
+        case .commit where lacksTally:
+            lacksTally = false
+            engine.transactionCallFailed(.abortable, isInDoubt: false, now: now)
         case .commit(let commits) where commits.isEmpty: run([.commit])
         case .commit:
             if let offsets {

@@ -41,6 +41,21 @@ package struct OutcomeRecords: ~Copyable {
         }
     }
 
+    /// Encodes a record of the tally topic.
+    ///
+    /// - Returns: nil if there is no such topic.
+    func encode(_ record: TallyRecord, source: TopicPartition, now: Moment) -> Encoded? {
+        guard let topic = topics.campaignTally, let campaign = record.campaign else { return nil }
+        let tally = CampaignTallyRecord(
+            campaign,
+            source,
+            owner: record.owner,
+            record.counts,
+            updatedAt: now.timestamp
+        )
+        return Encoded(topic: topic, key: tally.key, value: tally.value, headers: nil)
+    }
+
     /// The outcome is too large: from now on it is written without parts copied from the record.
     package mutating func shorten(_ id: DeliveryID) { shortened.insert(id) }
 

@@ -9,6 +9,8 @@ package struct OutcomeTopics: Sendable {
     package var deadLetters: KafkaTopic?
     package var deadLetterHeaders: DeadLetterHeaders
     package var retry: RetryTopics
+    /// Nil: the counts of campaigns are not written.
+    package var campaignTally: KafkaTopic?
     /// Whether outcomes have the `DeliveryTimes` headers.
     package var hasTimingHeaders: Bool
 
@@ -18,6 +20,7 @@ package struct OutcomeTopics: Sendable {
         deadLetters: KafkaTopic?,
         deadLetterHeaders: DeadLetterHeaders,
         retry: RetryTopics,
+        campaignTally: KafkaTopic? = nil,
         hasTimingHeaders: Bool
     ) {
         self.results = results
@@ -25,6 +28,7 @@ package struct OutcomeTopics: Sendable {
         self.deadLetters = deadLetters
         self.deadLetterHeaders = deadLetterHeaders
         self.retry = retry
+        self.campaignTally = campaignTally
         self.hasTimingHeaders = hasTimingHeaders
     }
 

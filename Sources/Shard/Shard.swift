@@ -345,6 +345,10 @@ package struct Shard: ~Copyable {
             observer.saw(record, as: kafka.role(of: record.arrival.record.partition))
         }
         decision.opened.removeAll(keepingCapacity: true)
+        for record in decision.tallies {
+            let source = kafka.name(of: record.partition)
+            hear(outcomes.publish(record, source: source, &engine, now: now))
+        }
         for step in decision.transactions {
             var offsets: TransactionOffsets?
             if case .commit(let commits) = step, !commits.isEmpty {

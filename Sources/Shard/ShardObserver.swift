@@ -50,6 +50,9 @@ package struct ShardObserver {
     private var oldestRecords: [Timestamp?] = []
     private let sourceCount: Int
     private var partitionStatuses: [ShardStatus.PartitionStatus] = []
+    private var campaigns: [CampaignProgress] = []
+    /// The last refusal by the tally topic that was logged, and when.
+    private var tallyRefusal: (error: KafkaError, at: Instant)?
 
     package init(
         _ settings: ShardSettings,
@@ -296,6 +299,10 @@ package struct ShardObserver {
                 }
                 ended(record, partitions)
             }
+        case .tallyTaken:
+            metrics.campaignTallyRecords.add()
+            if tallyRefusal != nil { tallyTaken() }
+        case .tallyRefused(let error): tallyRefused(error, now: now)
         case .transactionFailed(let error, let limit):
             if let limit { commitMetadataRefused(limit: limit) }
             metrics.commits[.failed].add()
@@ -325,6 +332,26 @@ package struct ShardObserver {
             if let error = line.transactionError { transactionFailed(error) }
             kafkaLogged(line)
         }
+    }
+
+    private mutating func tallyTaken() {
+        tallyRefusal = nil
+        log.notice("campaign tally is written again")
+    }
+
+    /// The tally topic did not accept a record; this is logged once a minute.
+    private mutating func tallyRefused(_ error: KafkaError, now: Moment) {
+        metrics.produceErrors[.campaignTally].add()
+        if let last = tallyRefusal, last.error.code == error.code,
+            now.instant - last.at < .seconds(60)
+        {
+            return
+        }
+        tallyRefusal = (error, now.instant)
+        log.warning(
+            "campaign tally cannot be written; its sums are too small until it is",
+            [.error: "\(topics.campaignTally?.name ?? "no topic"): \(error)"]
+        )
     }
 
     private mutating func transactionFailed(_ error: KafkaError) {
@@ -696,6 +723,8 @@ package struct ShardObserver {
             lastLook = now.instant
             oldestArrival = engine.oldestArrival
             metrics.droppedRecipients.set(engine.droppedRecipients)
+            metrics.untalliedOutcomes.set(engine.untalliedOutcomes)
+            campaigns = engine.campaignProgress
             oldestRecords = engine.oldestRecords(ofSources: sourceCount)
             partitionStatuses = engine.assignedPartitions.map { partition in
                 ShardStatus.PartitionStatus(
@@ -735,6 +764,7 @@ package struct ShardObserver {
         status.oldestRecords = oldestRecords
         status.partitions = partitionStatuses
         status.progress = progress
+        status.campaigns = campaigns
         status.counts = ShardCounts(
             consumed: engine.counts.consumed,
             terminal: engine.counts.terminal,

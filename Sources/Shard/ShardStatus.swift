@@ -1,3 +1,4 @@
+package import Delivery
 package import Vocabulary
 
 /// A shard's state for other threads, slightly delayed.
@@ -31,6 +32,8 @@ package struct ShardStatus: Sendable {
     var progress: UInt64 = 0
     package var counts = ShardCounts()
     package var routes: [RouteStatus] = []
+    /// What the shard knows of each campaign, sorted by name; up to a second old.
+    package var campaigns: [CampaignProgress] = []
 }
 
 /// The counts in the final log line.

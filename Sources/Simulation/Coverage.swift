@@ -107,6 +107,8 @@ package struct Coverage: Hashable, Sendable {
         case outcomeSuppressed
         case outcomeCancelled
         case campaignPutOff
+        case tallyWritten
+        case tallyRefused
         case outcomeDuplicate
         case outcomeUndeliverable
         case outcomeRepeated

@@ -83,6 +83,8 @@ enum Happening: Sendable {
     case clockJumped
     case campaignOrdered
     case ordersRead(MemberID)
+    case tallyProduced(TallyRequest)
+    case tallyReported(TallyRequest)
 }
 
 extension Happening {
@@ -127,7 +129,9 @@ extension Happening {
         case .logFound(let member, _, _): Self.rank(31, member)
         case .campaignOrdered: Self.rank(32)
         case .ordersRead(let member): Self.rank(33, member)
-        case .turn(let member): Self.rank(34, member)
+        case .tallyProduced(let request): Self.rank(34, request.member)
+        case .tallyReported(let request): Self.rank(35, request.member)
+        case .turn(let member): Self.rank(36, member)
         }
     }
 

@@ -41,6 +41,8 @@ extension World {
         case .clockJumped: clockJumps()
         case .campaignOrdered: campaignOrdered()
         case .ordersRead(let id): ordersRead(id)
+        case .tallyProduced(let request): tallyReached(request)
+        case .tallyReported(let request): tallyReported(request)
         }
     }
 

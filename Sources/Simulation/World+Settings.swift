@@ -27,6 +27,7 @@ extension World {
                 [RateLimit(bundleIDs: "com.example.Chat", requestsPerSecond: $0, burst: 5)]
             } ?? [],
             eventAge: plan.eventAge,
+            writesCampaignTally: SimulatedCampaigns(seed: plan.seed).count > 0,
             hygiene: hygiene(for: plan),
             transactionTimeout: plan.transactionTimeout
         )

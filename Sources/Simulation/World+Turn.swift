@@ -195,6 +195,7 @@ extension World {
         for request in decision.sends { send(request, by: member) }
         for step in decision.connections { carryOut(step, for: member) }
         for schema in decision.schemaFetches { fetchSchema(schema, by: member) }
+        for record in decision.tallies { produce(record, by: member) }
         for step in decision.transactions { transact(step, by: member) }
         for record in decision.publications {
             publish(record, isFirst: ended.contains(record.tag.delivery), by: member)

@@ -28,6 +28,7 @@ package struct World {
     /// All events that upstream wrote.
     var events: [SimulatedEvent] = []
     var campaigns: SimulatedCampaigns
+    var tallies: SimulatedTallies
     /// Recipients that upstream has written beyond its rate.
     var recipientsAhead = 0
     /// The most bytes that one of its records counts for.
@@ -70,6 +71,7 @@ package struct World {
         reader = ArrivalReader(settings)
         dice = DiceSet(seed: plan.seed)
         campaigns = SimulatedCampaigns(seed: plan.seed)
+        tallies = SimulatedTallies(seed: plan.seed)
         apns = SimulatedAPNs(plan: plan, settings.hygiene.hashKey, &dice[.devices])
         let kafka = SimulatedKafka(plan: plan)
         self.kafka = kafka

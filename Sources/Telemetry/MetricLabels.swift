@@ -127,6 +127,7 @@ public enum RecordLabel: String, MetricLabel {
     case tokenStatus = "token_status"
     case deadLetter = "dead_letter"
     case retry
+    case campaignTally = "campaign_tally"
 
     public var position: Int {
         switch self {
@@ -134,6 +135,7 @@ public enum RecordLabel: String, MetricLabel {
         case .tokenStatus: 1
         case .deadLetter: 2
         case .retry: 3
+        case .campaignTally: 4
         }
     }
 }

@@ -16,6 +16,19 @@ extension Metrics {
                 of: shards,
                 \.tokenStatusRecords
             ),
+            .counter(
+                "campaign_tally_records_total",
+                "Records of the tally topic that Kafka acknowledged.",
+                of: shards,
+                \.campaignTallyRecords
+            ),
+            .gauge(
+                "campaign_outcomes_untallied",
+                "Outcomes of campaigns that are in no tally, because too many campaigns and"
+                    + " partitions are counted at once.",
+                of: shards,
+                \.untalliedOutcomes
+            ),
             .counters(
                 "dlq_total",
                 "Dead letters that Kafka acknowledged, by reason and by who decided.",

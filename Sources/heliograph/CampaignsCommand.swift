@@ -27,7 +27,7 @@ enum CampaignsCommand {
         "timeout",
         .integer(1...86_400, "seconds"),
         to: 60,
-        help: "How long to count outcomes, from 1 to 86400."
+        help: "How long to count outcomes in results.topic, from 1 to 86400."
     )
     private static let readingExitCodes: KeyValuePairs<Int, String> = [
         0: "Done.",
@@ -39,7 +39,8 @@ enum CampaignsCommand {
         "Print each campaign with an order on one line.",
         text: """
             The columns are the time of the order, the campaign, and what holds now. Campaigns \
-            that run without a pace have no order.
+            that run without a pace have no order. With campaigns.tally_topic, a fourth column has \
+            the number of outcomes so far, and campaigns without an order are listed, too.
             """,
         parameters: [ConfigurationOption.config, json],
         examples: [
@@ -66,10 +67,14 @@ enum CampaignsCommand {
         "show",
         "Print what holds for a campaign, and count its outcomes.",
         text: """
-            Counts the outcomes of the campaign in results.topic, from the topic's beginning to \
-            its current end. It reads every record, which can take long for a large topic. After \
-            --timeout it prints what it has counted so far. An outcome that was published twice \
-            counts twice.
+            With campaigns.tally_topic, the counts are those that the processes write there: of \
+            events that have ended, and how many of them were sent to APNs. With \
+            results.transactional, they are exact.
+
+            Without it, the command counts the outcomes of the campaign in results.topic, from the \
+            topic's beginning to its current end. It reads every record, which can take long for a \
+            large topic. After --timeout it prints what it has counted so far. An outcome that was \
+            published twice counts twice.
             """,
         parameters: [name, ConfigurationOption.config, json, timeout],
         examples: [

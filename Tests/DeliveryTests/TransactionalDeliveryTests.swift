@@ -303,8 +303,8 @@ struct TransactionalDeliveryTests {
 struct TransactionalBench {
     var bench: Bench
 
-    init(isOpen: Bool = false) throws {
-        bench = try Bench(isTransactional: true)
+    init(isOpen: Bool = false, _ change: (inout EngineSettings) -> Void = { _ in }) throws {
+        bench = try Bench(isTransactional: true, change)
         guard isOpen else { return }
         succeed()
         // Commits the group's first position, so that it does not interfere.

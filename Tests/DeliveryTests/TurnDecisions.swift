@@ -20,6 +20,7 @@ extension TurnDecision {
         both.connections += second.connections
         both.tokenWords += second.tokenWords
         both.schemaFetches += second.schemaFetches
+        both.tallies += second.tallies
         both.transactions += second.transactions
         both.publications += second.publications
         both.dropped += second.dropped
@@ -33,8 +34,9 @@ extension TurnDecision {
     /// Whether there is nothing to do.
     var isNothing: Bool {
         tokenRefreshes.isEmpty && cancels.isEmpty && sends.isEmpty && connections.isEmpty
-            && tokenWords.isEmpty && schemaFetches.isEmpty && transactions.isEmpty
-            && publications.isEmpty && dropped.isEmpty && group.isEmpty && stop == nil
+            && tokenWords.isEmpty && schemaFetches.isEmpty && tallies.isEmpty
+            && transactions.isEmpty && publications.isEmpty && dropped.isEmpty && group.isEmpty
+            && stop == nil
     }
 
     /// The deliveries whose records are produced, and the records.

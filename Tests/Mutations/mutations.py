@@ -65,6 +65,7 @@ LEAVES_LANE = (
 )
 
 CAMPAIGNS = "Delivery/Policy/Campaigns.swift"
+TALLY = "Delivery/CampaignTally.swift"
 
 MUTATIONS = [
     # Offsets
@@ -771,5 +772,23 @@ MUTATIONS = [
     Mutation(
         "believe what was known of a token before its event waited for its campaign",
         [expression(ENGINE, "held + campaigns.due(now: now, in: deliveries)", "held")],
+    ),
+    Mutation(
+        "keep the counts of an aborted transaction",
+        [statements(TALLY, "            entries[place].discardPending()\n")],
+    ),
+    Mutation(
+        "commit offsets before the tally has their outcomes",
+        [expression(TALLY, "batches.last?.number", "nil")],
+    ),
+    Mutation(
+        "count an event that has another record twice",
+        [
+            expression(
+                ENGINE,
+                "tag.publication == .outcome && !settings.isTransactional",
+                "!settings.isTransactional",
+            )
+        ],
     ),
 ]

@@ -52,6 +52,8 @@ import Vocabulary
         case .batchRefused(let publication, _): "\(publication) in a refused batch"
         case .dropped(let publication, _, _, let record):
             "\(publication) dropped" + (record?.isLast == true ? ", the last" : "")
+        case .tallyTaken: "tally taken"
+        case .tallyRefused: "tally refused"
         case .producerFailed(_, let isReplaced): isReplaced ? "replaced" : "failed"
         case .transactionCallSucceeded, .transactionFailed, .statistics, .failed, .logged: "other"
         }

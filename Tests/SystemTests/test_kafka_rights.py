@@ -46,6 +46,8 @@ OTHERS = {
     ("brokers before 2.8", "cluster"),
     # `test_campaigns.py`
     ("`campaigns.topic`", "that topic"),
+    # `test_campaign_tallies.py`
+    ("`campaigns.tally_topic`", "that topic"),
     ("optional, to read `max.message.bytes`", "topic: each of the above"),
 }
 REMEDIES = {

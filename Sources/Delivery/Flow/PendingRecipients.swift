@@ -230,6 +230,14 @@ struct PendingRecipients: Sendable {
         }
     }
 
+    /// Calls `body` with each record, and how many of its recipients are not in a delivery.
+    func forEachRecord(_ body: (Arrival, Int) -> Void) {
+        for case .some(let record) in records {
+            let deferred = record.deferred.values.reduce(0) { $0 + $1.deferral.recipients.count }
+            body(record.arrival, record.waiting.count + deferred)
+        }
+    }
+
     /// Nothing more of the records that `isWanted` accepts becomes a delivery here.
     ///
     /// - Returns: their recipients that are neither settled nor in a delivery; and the records of

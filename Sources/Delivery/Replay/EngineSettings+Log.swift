@@ -43,6 +43,7 @@ extension EngineSettings: Logged {
             if isSentOnce { sentOnce.insert(pushType) } else { sentOnce.remove(pushType) }
         }
         try log.pass(&campaignShare)
+        try log.pass(&writesCampaignTally)
         try log.pass(&maxNotBefore)
         try log.pass(&hygiene)
         try log.pass(&transactionTimeout)

@@ -16,6 +16,7 @@ struct InputLog: Sendable {
         case transactionCallSucceeded, transactionCallFailed, transactionalProducerFailed
         case partitionsAssigned, storedOffsetsFetched, endSeen, endReached, partitionsRevoked
         case partitionRestarted, partitionChanged, offsetLost, campaignsOrdered
+        case tallyWritten, tallyRefused
         case commitMetadataRefused, commitRefused, commitFinished, shutdownRequested
         case intakeBudgetAsked, nextToDecodeAsked, nextRecipientAsked, recipientArrived, turnEnded
     }
@@ -78,6 +79,7 @@ extension TurnDecision {
         case connections
         case tokenWords = "token words"
         case schemaFetches = "schema fetches"
+        case tallies
         case transactions
         case publications
         case dropped
@@ -121,6 +123,15 @@ extension TurnDecision {
                 take(word.deadSince?.word ?? 1)
             }
         case .schemaFetches: for schema in schemaFetches { take(schema.name.word) }
+        case .tallies:
+            for record in tallies {
+                take(record.key.rawValue)
+                take(UInt64(record.partition.index))
+                take(record.owner)
+                take(UInt64(record.batch))
+                take(UInt64(record.counts.sent))
+                for kind in OutcomeKind.allCases { take(UInt64(record.counts[kind])) }
+            }
         case .transactions: for step in transactions { step.forEachWord(take) }
         case .publications:
             for record in publications {

@@ -190,6 +190,8 @@ extension Replay {
                 share: try log.value(),
                 now: try log.value()
             )
+        case .tallyWritten: engine.tallyWritten(try log.number())
+        case .tallyRefused: engine.tallyRefused(try log.number())
         case .commitMetadataRefused: _ = engine.commitMetadataRefused()
         case .commitRefused: engine.commitRefused(try log.array(), now: try log.value())
         case .commitFinished: engine.commitFinished(failed: try log.array())

@@ -248,19 +248,25 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     /// Lets no more deliveries enter, because a commit is due.
     public mutating func close() {
-        guard phase == .open, resumeAt == nil else { return }
+        guard mayClose else { return }
         phase = .closing
     }
+
+    /// Whether `close` has an effect: not while a failed transaction waits to be repeated.
+    var mayClose: Bool { phase == .open && resumeAt == nil }
 
     /// Whether every record in the closed transaction is acknowledged, so that `commit` may follow.
     public var isReadyToCommit: Bool { phase == .closing && unfinished == 0 }
 
     /// Commits the closed transaction with these offsets; an empty one stays open instead.
     ///
+    /// - Parameters:
+    ///   - commits: The offsets.
+    ///   - withTally: Whether the caller adds records of the tally topic.
     /// - Returns: false if there was nothing to commit.
-    public mutating func commit(_ commits: [PartitionCommit]) -> Bool {
+    public mutating func commit(_ commits: [PartitionCommit], withTally: Bool = false) -> Bool {
         precondition(isReadyToCommit, "a transaction with unacknowledged records")
-        guard !commits.isEmpty || !members.isEmpty else {
+        guard !commits.isEmpty || !members.isEmpty || withTally else {
             phase = .open
             return false
         }

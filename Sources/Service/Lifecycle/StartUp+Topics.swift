@@ -13,6 +13,9 @@ extension StartUp {
     /// Longer than any outage after which events are still worth sending.
     private static let retryRetention = Duration.seconds(7 * 24 * 3600)
 
+    /// How long the counts of a campaign are kept after its last outcome.
+    private static let tallyRetention = Duration.seconds(30 * 24 * 3600)
+
     /// A topic that must exist.
     struct NeededTopic {
         /// The configuration key that names it.
@@ -27,8 +30,10 @@ extension StartUp {
         /// How many partitions it gets if the service creates it and there is no model.
         var partitions = partitionsOfNewTopics
 
-        /// Whether a key must keep its newest record, however old that is.
-        var isCompacted: Bool { properties["cleanup.policy"] == "compact" }
+        /// Whether a key must keep its newest record.
+        var isCompacted: Bool {
+            properties["cleanup.policy"]?.split(separator: ",").contains("compact") ?? false
+        }
     }
 
     struct MissingTopic {
@@ -74,6 +79,19 @@ extension StartUp {
                     // Which of two orders of a campaign is newer is certain only within a
                     // partition.
                     partitions: 1
+                )
+            )
+        }
+        if let topic = configuration.campaigns.tallyTopic {
+            topics.append(
+                NeededTopic(
+                    path: "campaigns.tally_topic",
+                    topic: topic,
+                    // Keys whose writers are gone would otherwise stay forever.
+                    properties: [
+                        "cleanup.policy": "compact,delete",
+                        "retention.ms": "\(Self.tallyRetention.milliseconds)",
+                    ]
                 )
             )
         }

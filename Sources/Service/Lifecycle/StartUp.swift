@@ -77,6 +77,7 @@ struct StartUp {
                     consumerGroup: configuration.kafka.groupID
                 ),
                 retry: configuration.retryTopics,
+                campaignTally: configuration.campaigns.tallyTopic,
                 hasTimingHeaders: configuration.results.timingHeaders
             ),
             engine: try engineSettings(materials, shardCount: shardCount),
@@ -153,6 +154,7 @@ struct StartUp {
                 eventAge: limits.eventAge,
                 sentOnce: configuration.retry.resendCalls ? [] : [.voip, .pushtotalk],
                 campaignShare: Double(configuration.campaigns.pausedPercent) / 100,
+                writesCampaignTally: configuration.campaigns.tallyTopic != nil,
                 maxNotBefore: limits.notBefore,
                 hygiene: hygieneSettings,
                 transactionTimeout: configuration.results.transactional

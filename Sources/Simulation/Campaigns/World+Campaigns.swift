@@ -6,7 +6,7 @@ struct SimulatedCampaigns {
     /// Apart from the others, so that these are those of a world without campaigns.
     fileprivate var dice: Dice
     /// None in half of the runs.
-    fileprivate let count: Int
+    let count: Int
     fileprivate let orderInterval: Duration
     /// What holds; members learn of it later.
     fileprivate var orders = CampaignOrders()

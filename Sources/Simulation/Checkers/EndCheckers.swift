@@ -27,6 +27,7 @@ extension World {
             return
         }
         checkOriginals()
+        checkTallyAtEnd()
         checkReplay()
     }
 

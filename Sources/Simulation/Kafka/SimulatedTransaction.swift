@@ -23,6 +23,8 @@ struct SimulatedTransaction {
     var written: [ProduceRequest] = []
     /// The deliveries given to the producer, each with all its records.
     var deliveries: [DeliveryID: Member.Pending] = [:]
+    /// The records of the tally topic.
+    var tallies: [TallyRecord] = []
     var commits: [PartitionCommit] = []
     /// How many cuts of each log its member knew.
     var cuts: [PartitionID: Int] = [:]

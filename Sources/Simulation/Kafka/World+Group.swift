@@ -182,6 +182,7 @@ extension World {
     // MARK: Commit
 
     mutating func commit(_ commits: [PartitionCommit], by member: Member) {
+        checkTally(of: commits, by: member)
         for commit in commits {
             checkCommit(commit, by: member)
             member.uncommitted[commit.partition] = nil

@@ -8,6 +8,10 @@ struct ProducedRecord {
     var offset: Int64
     /// nil for a retry record.
     var kind: OutcomeKind?
+    /// The campaign in an outcome.
+    var campaign: CampaignName?
+    /// Whether a request was sent for the event before its outcome.
+    var isSent = false
     /// Only for a retry record.
     var retry: RetryRecord?
     /// Only for a token-status record.
@@ -94,6 +98,8 @@ extension World {
                 partition: arrival.record.partition,
                 offset: arrival.record.offset.rawValue,
                 kind: outcome?.kind,
+                campaign: outcome?.subject.campaign,
+                isSent: (outcome?.attempts ?? 0) > 0,
                 retry: record.conclusion.deferral.map { retryRecord(arrival, $0, by: member) },
                 tokenStatus: publication == .tokenStatus
                     ? outcome.map { tokenStatus(of: $0, event) } : nil,
@@ -262,7 +268,8 @@ extension World {
             member.engine.publicationFailed(tag, .topic, now: moment)
         case .batchTooLarge: batchRefused(tag, by: member)
         case .taken:
-            member.engine.published(tag)
+            let record = member.engine.published(tag)
+            noteAcknowledged(record, tag, by: member)
             acknowledged(tag, by: member)
         }
     }
@@ -352,6 +359,7 @@ extension World {
         }
         coverage.note(.producerReplaced)
         member.producer += 1
+        talliesLost(by: member)
         member.engine.producerReplaced()
         wake(member)
     }
@@ -398,6 +406,7 @@ extension World {
             if events[event].outcomes > 0 { coverage.note(.outcomeRepeated) }
             events[event].outcomes += 1
             events[event].kind = kind
+            noteWritten(record)
             if kind != .duplicate { events[event].endedByItself = true }
             coverage.note(Coverage.Fact(kind))
         }

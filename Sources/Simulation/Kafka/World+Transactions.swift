@@ -219,6 +219,7 @@ extension World {
                 found(.oneOutcomeInTransactions, "event \(record.event) has another one")
             }
         }
+        talliesAppear(transaction.tallies, of: transaction.member)
         for pending in deliveries.values {
             guard pending.unwritten.isEmpty else {
                 found(.transactionsAreWhole, "event \(pending.event) lacks a record")

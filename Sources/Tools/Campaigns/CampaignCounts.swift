@@ -1,15 +1,25 @@
 import JSON
 package import Vocabulary
 
-/// The outcomes of one campaign in the results topic.
+/// The outcomes of one campaign, as counted in the results topic or as the tally topic has them.
 package struct CampaignCounts: Hashable, Sendable {
     package private(set) var outcomes: [OutcomeKind: Int] = [:]
+    /// Events for which at least one request was sent; nil: not known, because the results topic was
+    /// counted.
+    package private(set) var sent: Int?
     /// How many records of the topic were read, of any campaign.
     package private(set) var recordCount = 0
     /// Whether the topic was read to its end.
     package internal(set) var isComplete = false
 
     package init() {}
+
+    /// Makes the counts of a campaign that the tally topic has.
+    init(tally: OutcomeCounts) {
+        sent = tally.sent
+        for kind in OutcomeKind.allCases where tally[kind] > 0 { outcomes[kind] = tally[kind] }
+        isComplete = true
+    }
 
     package var total: Int { outcomes.values.reduce(0, +) }
 
@@ -30,6 +40,19 @@ package struct CampaignCounts: Hashable, Sendable {
 
     private static let campaign = JSONName("campaign")
     private static let outcome = JSONName("outcome")
+
+    /// Writes members of an open object: `sent`, and `outcomes` with every kind.
+    func write(_ writer: inout JSONWriter) {
+        writer.name("sent")
+        if let sent { writer.integer(Int64(sent)) } else { writer.null() }
+        writer.name("outcomes")
+        writer.beginObject()
+        for kind in OutcomeKind.allCases {
+            writer.name(kind.rawValue)
+            writer.integer(Int64(outcomes[kind] ?? 0))
+        }
+        writer.endObject()
+    }
 }
 
 /// What `heliograph campaigns show` prints.
@@ -49,8 +72,9 @@ package struct CampaignReport: Sendable {
         var rows = [
             ("campaign", entry.campaign.description), ("holds", entry.holding(at: now)),
             ("written", entry.writtenAt.map(CampaignEntry.text) ?? "-"),
-            ("outcomes", "\(counts.total)"),
         ]
+        if let sent = counts.sent { rows.append(("sent", "\(sent)")) }
+        rows.append(("outcomes", "\(counts.total)"))
         for kind in OutcomeKind.allCases {
             if let count = counts.outcomes[kind] { rows.append((kind.rawValue, "\(count)")) }
         }
@@ -65,13 +89,7 @@ package struct CampaignReport: Sendable {
         var writer = JSONWriter()
         writer.beginObject()
         entry.write(at: now, &writer)
-        writer.name("outcomes")
-        writer.beginObject()
-        for kind in OutcomeKind.allCases {
-            writer.name(kind.rawValue)
-            writer.integer(Int64(counts.outcomes[kind] ?? 0))
-        }
-        writer.endObject()
+        counts.write(&writer)
         writer.name("complete")
         writer.bool(counts.isComplete)
         writer.endObject()

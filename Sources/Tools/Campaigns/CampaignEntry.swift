@@ -10,6 +10,8 @@ package struct CampaignEntry: Hashable, Sendable {
     package let order: CampaignOrder?
     /// The time of the order's record, if it has one.
     package let writtenAt: Timestamp?
+    /// Its counts in the tally topic; nil: there is no such topic.
+    package var counts: CampaignCounts?
 
     package init(_ campaign: CampaignName, _ order: CampaignOrder?, writtenAt: Timestamp? = nil) {
         self.campaign = campaign
@@ -20,9 +22,12 @@ package struct CampaignEntry: Hashable, Sendable {
     /// What holds now, in a few words.
     package var holding: String { holding(at: SystemClock.wallClock) }
 
-    /// Time, campaign and what holds now, for people; `-` for an unknown time.
+    /// Time, campaign, what holds now, and its outcomes if they are known, for people; `-` for an
+    /// unknown time.
     package var line: String {
-        [writtenAt.map(Self.text) ?? "-", campaign.description, holding].joined(separator: "  ")
+        let columns = [writtenAt.map(Self.text) ?? "-", campaign.description, holding]
+        let outcomes = counts.map { $0.total == 1 ? ["1 outcome"] : ["\($0.total) outcomes"] }
+        return (columns + (outcomes ?? [])).joined(separator: "  ")
     }
 
     /// The same as a JSON object on one line.
@@ -40,6 +45,7 @@ package struct CampaignEntry: Hashable, Sendable {
         var writer = JSONWriter()
         writer.beginObject()
         write(at: now, &writer)
+        counts?.write(&writer)
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -5,7 +5,7 @@ package import Log
 import SystemIO
 package import Vocabulary
 
-/// Runs `heliograph campaigns`: reads the campaigns' topic, and writes orders to it.
+/// Runs `heliograph campaigns`: reads the campaigns' topic and the tally topic, and writes orders.
 ///
 /// It blocks, so only commands may use it.
 package struct Campaigns {
@@ -25,29 +25,42 @@ package struct Campaigns {
     private static let progressInterval = Duration.seconds(5)
 
     private let configuration: Configuration
-    private let topic: KafkaTopic
+    /// Nil: no campaign has an order.
+    private let topic: KafkaTopic?
+    /// Nil: outcomes are counted in the results topic.
+    private let tallyTopic: KafkaTopic?
 
-    /// - Throws: If the configuration names no topic.
+    /// - Throws: If the configuration names neither topic.
     package init(_ configuration: Configuration) throws(ServiceError) {
-        guard let topic = configuration.campaigns.topic else {
-            throw ServiceError(
-                text: "\(Self.key): is null, so campaigns cannot be paused or cancelled; set it"
-            )
-        }
         self.configuration = configuration
-        self.topic = topic
+        topic = configuration.campaigns.topic
+        tallyTopic = configuration.campaigns.tallyTopic
+        if topic == nil, tallyTopic == nil { throw Self.noTopic }
     }
 
-    /// Reads every order.
+    private static let noTopic = ServiceError(
+        text: "\(key): is null, so campaigns cannot be paused or cancelled; set it"
+    )
+
+    /// Reads every order, and with a tally topic the counts of every campaign.
     ///
     /// - Parameter complain: Called for each malformed record, which changes nothing.
-    /// - Returns: The campaigns with an order, sorted by name.
-    /// - Throws: If the topic cannot be read.
+    /// - Returns: The campaigns with an order or with counts, sorted by name.
+    /// - Throws: If a topic cannot be read.
     package func list(complain: (String) -> Void) throws(ServiceError) -> [CampaignEntry] {
-        try read(complain: complain).values.sorted { $0.campaign < $1.campaign }
+        var entries = try read(complain: complain)
+        if let tallyTopic {
+            let sums = try tallies(tallyTopic, complain: complain).sums
+            for campaign in Set(entries.keys).union(sums.keys) {
+                let counts = CampaignCounts(tally: sums[campaign] ?? OutcomeCounts())
+                entries[campaign, default: CampaignEntry(campaign, nil)].counts = counts
+            }
+        }
+        return entries.values.sorted { $0.campaign < $1.campaign }
     }
 
-    /// A campaign's order, and its outcomes in the whole results topic.
+    /// A campaign's order, and its outcomes: from the tally topic, if there is one, otherwise
+    /// counted in the whole results topic.
     ///
     /// - Parameters:
     ///   - campaign: The campaign.
@@ -63,7 +76,13 @@ package struct Campaigns {
         progress: (Int) -> Void
     ) throws(ServiceError) -> CampaignReport {
         let entry = try read(complain: complain)[campaign] ?? CampaignEntry(campaign, nil)
-        let counts = try count(campaign, until: SystemClock.now + limit, progress)
+        let counts: CampaignCounts
+        if let tallyTopic {
+            let sums = try tallies(tallyTopic, complain: complain).sums
+            counts = CampaignCounts(tally: sums[campaign] ?? OutcomeCounts())
+        } else {
+            counts = try count(campaign, until: SystemClock.now + limit, progress)
+        }
         return CampaignReport(entry, counts, now: SystemClock.wallClock)
     }
 
@@ -77,6 +96,7 @@ package struct Campaigns {
         to campaign: CampaignName,
         complain: (String) -> Void
     ) throws(WriteError) -> CampaignEntry {
+        guard let topic else { throw .failed(Self.noTopic) }
         let order: CampaignOrder?
         do {
             let old = try read(complain: complain)[campaign]?.order
@@ -88,7 +108,7 @@ package struct Campaigns {
         } catch {
             throw .failed(ServiceError(text: "\(error)"))
         }
-        try write(order, of: campaign)
+        try write(order, of: campaign, to: topic)
         return CampaignEntry(campaign, order, writtenAt: SystemClock.wallClock)
     }
 
@@ -98,6 +118,7 @@ package struct Campaigns {
         complain: (String) -> Void
     ) throws(ServiceError) -> [CampaignName: CampaignEntry] {
         var entries: [CampaignName: CampaignEntry] = [:]
+        guard let topic else { return entries }
         try scan(topic, Self.key, until: Instant(nanoseconds: .max)) { record, partition in
             do throws(CampaignOrderError) {
                 let read = try CampaignRecord(record)
@@ -112,6 +133,24 @@ package struct Campaigns {
         } _: { _ in
         }
         return entries
+    }
+
+    private func tallies(
+        _ topic: KafkaTopic,
+        complain: (String) -> Void
+    ) throws(ServiceError) -> CampaignTallies {
+        var tallies = CampaignTallies()
+        try scan(topic, "campaigns.tally_topic", until: Instant(nanoseconds: .max)) {
+            record,
+            partition in
+            do throws(CampaignTallyRecord.Flaw) {
+                try tallies.take(record)
+            } catch {
+                complain("\(partition)@\(record.offset): malformed, so it is not counted: \(error)")
+            }
+        } _: { _ in
+        }
+        return tallies
     }
 
     private func count(
@@ -182,12 +221,16 @@ package struct Campaigns {
 
     // MARK: Writing
 
-    private func write(_ order: CampaignOrder?, of campaign: CampaignName) throws(WriteError) {
+    private func write(
+        _ order: CampaignOrder?,
+        of campaign: CampaignName,
+        to topic: KafkaTopic
+    ) throws(WriteError) {
         do throws(ServiceError) {
             let waiter = try CommandWaiter()
             let producer = try makeProducer(waiter)
             defer { producer.abandon() }
-            try produce(order, of: campaign, producer)
+            try produce(order, of: campaign, to: topic, producer)
             let end = SystemClock.now + Self.patience
             var events: [ProducerEvent] = []
             while SystemClock.now < end {
@@ -225,6 +268,7 @@ package struct Campaigns {
     private func produce(
         _ order: CampaignOrder?,
         of campaign: CampaignName,
+        to topic: KafkaTopic,
         _ producer: Producer
     ) throws(ServiceError) {
         do throws(ProduceError) {

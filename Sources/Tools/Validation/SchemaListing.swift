@@ -32,6 +32,7 @@ extension Configuration {
             case .notificationOutcomeV1: "records of \(results.topic.name)"
             case .tokenStatusV1: results.tokenStatusTopic.map { "records of \($0.name)" }
             case .campaignOrderV1: campaigns.topic.map { "records of \($0.name)" }
+            case .campaignTallyV1: campaigns.tallyTopic.map { "records of \($0.name)" }
             default: nil
             }
         return use ?? "nothing"

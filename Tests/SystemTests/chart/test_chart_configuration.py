@@ -229,7 +229,7 @@ def test_topics_and_acls_match_what_the_service_needs():
         "config": {
             "retry": {"later": ["60s", "90s", "3600s"]},
             "sources": [{"topic": "in"}],
-            "campaigns": {"topic": "orders"},
+            "campaigns": {"topic": "orders", "tally_topic": "tallies"},
         },
         "strimzi": {"user": {"operatorCommands": False}},
     }
@@ -246,6 +246,7 @@ def test_topics_and_acls_match_what_the_service_needs():
         ("topic", "notifications.token-status"): reads | writes,
         ("topic", "notifications.dead-letters"): writes,
         ("topic", "orders"): reads,
+        ("topic", "tallies"): writes,
         ("transactionalId", "heliograph-"): {"Write", "Describe"},
     }
     values["strimzi"]["user"]["operatorCommands"] = True
@@ -262,6 +263,7 @@ def test_topics_and_acls_match_what_the_service_needs():
     assert {name for name, policy in configured.items() if policy == "compact"} == {
         "notifications.token-status", "orders"
     }
+    assert configured["tallies"] == "compact,delete"
     assert {("topic", name) for name in configured} | {
         ("group", "heliograph"),
         ("transactionalId", "heliograph-"),

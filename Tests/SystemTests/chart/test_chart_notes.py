@@ -30,13 +30,16 @@ def test_the_commands_in_the_notes_name_the_objects_of_the_release(values_file):
 
 def test_topics_that_nothing_creates_are_listed():
     listed = notes(
-        chart.LEAST, {"config": {"sources": [{"topic": "in"}], "campaigns": {"topic": "orders"}}}
+        chart.LEAST, {"config": {"sources": [{"topic": "in"}], "campaigns": {
+            "topic": "orders", "tally_topic": "tallies",
+        }}}
     )
     for topic in (
         "in",
         "in.retry.1m",
         "notifications.token-status   (compacted)",
         "orders   (compacted, one partition)",
+        "tallies   (compacted and deleted after 30 days)",
     ):
         assert f"\n  {topic}\n" in listed
     assert "Create these topics" not in notes(STRIMZI, {})

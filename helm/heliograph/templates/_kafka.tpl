@@ -94,7 +94,7 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- end }}
 
 {{- /* YAML list of all topics: {name, kind}; kind is source, retry, results, token-status,
-dead-letters or campaigns. */ -}}
+dead-letters, campaigns or campaign-tallies. */ -}}
 {{- define "heliograph.topics" -}}
 {{- $topics := list }}
 {{- $later := dig "retry" "later" (list "1m" "15m") .Values.config }}
@@ -115,6 +115,9 @@ dead-letters or campaigns. */ -}}
 {{- end }}
 {{- with dig "campaigns" "topic" nil .Values.config }}
   {{- $topics = append $topics (dict "name" . "kind" "campaigns") }}
+{{- end }}
+{{- with dig "campaigns" "tally_topic" nil .Values.config }}
+  {{- $topics = append $topics (dict "name" . "kind" "campaign-tallies") }}
 {{- end }}
 {{- toYaml $topics }}
 {{- end }}

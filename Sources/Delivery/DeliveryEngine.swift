@@ -2317,6 +2317,9 @@ public struct DeliveryEngine: Sendable {
         return byKey.values.sorted { $0.campaign < $1.campaign }
     }
 
+    /// Whether a commit waits until the tally topic has the outcomes that it settles.
+    public var isCommitHeld: Bool { heldCommit != nil }
+
     /// Outcomes of campaigns that no tally has, because too many are counted.
     public var untalliedOutcomes: Int { tally.uncounted }
 

@@ -10,6 +10,8 @@ final class Member {
     var connections: [ConnectionID: SimulatedConnection] = [:]
     /// Its read positions, in the order of the partitions.
     var cursors: [Cursor] = []
+    /// The same when the commit was decided that waits for the tally; nil: none does.
+    var heldCursors: [Cursor]?
     /// The index of the cursor that is read first in the next turn.
     var firstCursor = 0
     /// The time of the planned turn; an earlier plan replaces a later one.

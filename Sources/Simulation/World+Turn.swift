@@ -42,6 +42,7 @@ extension World {
         var decision = TurnDecision()
         swap(&decision, &self.decision)
         member.engine.turnEnded(now: moment, into: &decision)
+        noteHeldCommit(of: member, decision)
         chronicle?.note(decision, of: member.id, at: now)
         digest.mix(decision, of: member.id, at: now)
         if isLogged(member.id) { inputLog += member.engine.takeLog() }

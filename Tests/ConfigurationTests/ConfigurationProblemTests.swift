@@ -139,6 +139,10 @@ import Testing
             "campaigns.topic: is 'notifications.results', the same as results.topic; name another topic"
         ),
         (
+            "campaigns: {topic: orders, tally_topic: orders}",
+            "campaigns.tally_topic: is 'orders', the same as campaigns.topic; name another topic"
+        ),
+        (
             "campaigns: {paused_percent: 91}",
             "campaigns.paused_percent: is '91'; expected a whole number from 0 to 90"
         ),

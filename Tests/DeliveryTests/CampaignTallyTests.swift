@@ -18,7 +18,11 @@ import Vocabulary
     ) throws -> PublicationTag {
         let name = try campaign.map { try Self.name($0) }
         let id = try #require(Bench.sent(try bench.arrive(offset) { $0.campaign = name }))
-        bench.engine.responseArrived(APNsAnswer(status: status), for: id, now: bench.now)
+        let answer = APNsAnswer(
+            status: status,
+            reason: status == 410 ? .apns(.unregistered) : nil
+        )
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
         return PublicationTag(id, .outcome)
     }
 

@@ -134,6 +134,7 @@ import Vocabulary
             eventAge: .seconds(63),
             sentOnce: [.alert, .liveactivity],
             campaignShare: 0.35,
+            writesCampaignTally: true,
             maxNotBefore: .seconds(64),
             hygiene: HygieneSettings(
                 suppressesUnregistered: false,

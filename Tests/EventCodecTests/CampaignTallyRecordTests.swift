@@ -30,7 +30,7 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        ("", "JSON"), ("[]", "campaign"),
+        ("{", "JSON"), ("[]", "campaign"),
         (#"{"campaign":"a","topic":"b","partition":-1.5}"#, "partition"),
         (#"{"campaign":"a","topic":"b","partition":1,"owner":"xyz"}"#, "owner"),
         (#"{"campaign":"a","topic":"b","partition":1,"owner":"1","counts":7}"#, "counts"),

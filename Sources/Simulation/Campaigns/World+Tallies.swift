@@ -69,6 +69,10 @@ extension OutcomeCounts {
     }
 }
 
+extension GroupStep {
+    fileprivate var isCommit: Bool { if case .commit = self { true } else { false } }
+}
+
 /// A record of the tally topic on its way to Kafka.
 struct TallyRequest: Sendable {
     let member: MemberID
@@ -152,6 +156,15 @@ extension World {
 
     /// The member has another producer, and what the last one had on its way may be lost.
     mutating func talliesLost(by member: Member) { tallies.underWay[member.id] = nil }
+
+    /// Notes what is settled when a commit is decided that waits for the tally.
+    mutating func noteHeldCommit(of member: Member, _ decision: TurnDecision) {
+        if member.engine.lend(to: { $0.isCommitHeld }) {
+            member.heldCursors = member.heldCursors ?? member.cursors
+        } else if !decision.group.contains(where: \.isCommit) {
+            member.heldCursors = nil
+        }
+    }
 
     // MARK: What is in Kafka
 

@@ -67,7 +67,7 @@ extension World {
         by member: Member
     ) {
         guard let index = member.cursorIndex(of: commit.partition) else { return }
-        let cursor = member.cursors[index]
+        let cursor = (member.heldCursors ?? member.cursors)[index]
         checkRecipientsAreComplete(commit, reader, cursor, by: member)
         // Metadata close to the broker's size limit may have been cut.
         guard plan.metadataLimit == 4096, commit.metadata.utf8.count < 4000 else { return }

@@ -187,6 +187,7 @@ extension World {
             checkCommit(commit, by: member)
             member.uncommitted[commit.partition] = nil
         }
+        member.heldCursors = nil
         let place = self.commits.count
         self.commits.append(
             CommitRequest(

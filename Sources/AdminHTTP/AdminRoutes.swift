@@ -1,5 +1,6 @@
 package import HTTPServer
 import Telemetry
+import Vocabulary
 
 /// The pages of the admin port.
 package struct AdminRoutes: Sendable {
@@ -11,13 +12,53 @@ package struct AdminRoutes: Sendable {
         self.access = access
     }
 
-    package func answer(to request: HTTPRequest) -> HTTPResponse {
+    package func answer(to request: HTTPRequest) -> HTTPAnswer {
+        guard state.statusJSON != nil, let path = CampaignPath(request.path) else {
+            return .now(read(request))
+        }
+        return order(path, request)
+    }
+
+    private func read(_ request: HTTPRequest) -> HTTPResponse {
         guard request.method == "GET" || request.method == "HEAD" else {
             var refusal = HTTPResponse(.methodNotAllowed, "GET and HEAD only\n")
             refusal.fields = [HTTPField("Allow", "GET, HEAD")]
             return refusal
         }
         return probe(request) ?? access.refusal(of: request) ?? page(request)
+    }
+
+    /// The answer to a request for an order, the only one that changes anything.
+    private func order(_ path: CampaignPath, _ request: HTTPRequest) -> HTTPAnswer {
+        if let refusal = access.refusal(of: request) { return .now(refusal) }
+        guard request.method == "POST" else {
+            var refusal = HTTPResponse(.methodNotAllowed, "POST only\n")
+            refusal.fields = [HTTPField("Allow", "POST")]
+            return .now(refusal)
+        }
+        if let refusal = access.refusalOfChange(by: request) { return .now(refusal) }
+        guard let orderCampaign = state.orderCampaign else {
+            return .now(
+                HTTPResponse(
+                    .notFound,
+                    "campaigns.topic is null, so campaigns cannot be paused or cancelled; set it\n"
+                )
+            )
+        }
+        guard let action = path.action else {
+            return .now(HTTPResponse(.notFound, "not found: use pause, resume or cancel\n"))
+        }
+        guard let campaign = path.campaign else {
+            return .now(
+                HTTPResponse(
+                    .badRequest,
+                    "not a campaign's name: 1 to \(CampaignName.maxCharacterCount) characters in"
+                        + " UTF-8, percent-encoded, no control characters\n"
+                )
+            )
+        }
+        let order = CampaignRequest(action, campaign, user: access.user(of: request))
+        return .later { reply in orderCampaign(order) { reply($0.response) } }
     }
 
     /// The answer to a probe, which needs no access rights: restarts depend on it.

@@ -47,10 +47,9 @@ package struct AdminServer: Sendable {
                 address,
                 name: "admin",
                 identity: identity,
-                onTrouble: onTrouble
-            ) {
-                routes.answer(to: $0)
-            }
+                onTrouble: onTrouble,
+                handler: { routes.answer(to: $0) }
+            )
         } catch {
             throw AdminServerError(error)
         }

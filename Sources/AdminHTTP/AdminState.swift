@@ -9,17 +9,24 @@ package struct AdminState: Sendable {
     package var metrics: @Sendable () -> [MetricFamily]
     /// See `StatusDocument`; nil: there is no status page.
     package var statusJSON: (@Sendable () -> [UInt8])?
+    /// Writes an order for a campaign, and calls back when Kafka has answered.
+    package typealias OrderCampaign =
+        @Sendable (CampaignRequest, @escaping @Sendable (CampaignAnswer) -> Void) -> Void
+    /// Nil: there is no topic for orders.
+    package var orderCampaign: OrderCampaign?
 
     package init(
         isAlive: @escaping @Sendable () -> Bool,
         readiness: @escaping @Sendable () -> Readiness,
         metrics: @escaping @Sendable () -> [MetricFamily],
-        statusJSON: (@Sendable () -> [UInt8])?
+        statusJSON: (@Sendable () -> [UInt8])?,
+        orderCampaign: OrderCampaign? = nil
     ) {
         self.isAlive = isAlive
         self.readiness = readiness
         self.metrics = metrics
         self.statusJSON = statusJSON
+        self.orderCampaign = orderCampaign
     }
 }
 

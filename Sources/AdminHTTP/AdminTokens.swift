@@ -46,11 +46,33 @@ package struct AdminTokens: Hashable, Sendable {
     /// Either as a bearer token (RFC 6750, 2.1), or as the password of any user (RFC 7617), which
     /// is what browsers ask their users for.
     package func admit(_ authorization: String?) -> Bool {
-        guard let token = Self.token(in: authorization) else { return false }
+        Self.token(in: authorization).map(admit) ?? false
+    }
+
+    private func admit(_ token: [UInt8]) -> Bool {
         let digest = SHA256.digest(token)
         // Compare all of them, whichever matches.
         return digests.count { SHA256.areEqual($0, digest) } > 0
     }
+
+    /// Whether the Authorization header has a bearer token, which no browser sends by itself.
+    static func isBearer(_ authorization: String?) -> Bool {
+        authorization?.lowercased().hasPrefix("bearer ") == true
+    }
+
+    /// The user name that was sent with a token as its password; nil: none was.
+    ///
+    /// At most `maxUserCount` characters of it, and never a token.
+    func user(in authorization: String?) -> String? {
+        guard let authorization, authorization.lowercased().hasPrefix("basic "),
+            let login = Self.login(in: Self.trimmed(Array(authorization.utf8)[6...])),
+            !admit(Array(login.user))
+        else { return nil }
+        let name = String(decoding: login.user, as: UTF8.self).prefix(Self.maxUserCount)
+        return name.isEmpty ? nil : String(name)
+    }
+
+    private static let maxUserCount = 64
 
     private static func token(in authorization: String?) -> [UInt8]? {
         guard let bytes = authorization.map({ Array($0.utf8) }),
@@ -59,13 +81,19 @@ package struct AdminTokens: Hashable, Sendable {
         let word = trimmed(bytes[blank...])
         switch String(decoding: bytes[..<blank], as: UTF8.self).lowercased() {
         case "bearer": return Array(word)
-        case "basic":
-            guard let login = Base64.standard.decode(word),
-                let colon = login.firstIndex(of: UInt8(ascii: ":"))
-            else { return nil }
-            return Array(login[(colon + 1)...])
+        case "basic": return login(in: word).map { Array($0.password) }
         default: return nil
         }
+    }
+
+    /// Splits `base64(user:password)` (RFC 7617, section 2).
+    private static func login(
+        in word: ArraySlice<UInt8>
+    ) -> (user: ArraySlice<UInt8>, password: ArraySlice<UInt8>)? {
+        guard let login = Base64.standard.decode(word),
+            let colon = login.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        return (login[..<colon], login[(colon + 1)...])
     }
 
     private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -1,5 +1,6 @@
 import JSON
 import Telemetry
+import Vocabulary
 
 extension StatusDocument {
     /// The document as JSON.
@@ -16,6 +17,7 @@ extension StatusDocument {
             {"version":\(version.json),"state":\(state.json),\
             "uptime_seconds":\(uptimeSeconds),"readiness":\(readiness.json),\
             "reasons":\(Self.list(reasons.map(\.json))),\
+            "campaigns":\(campaigns.json),\
             "history":\(history.json),\
             "configuration":\(Self.list(configuration.map(\.json))),\
             "metrics":{\(metrics.joined(separator: ","))}}
@@ -61,6 +63,44 @@ extension StatusDocument.Setting {
     }
 }
 
+extension StatusCampaigns {
+    /// `order` is the record's value; `holds` is what it demands now.
+    fileprivate var json: String {
+        let shown = shown.map { $0.json(at: now) }
+        return """
+            {"allows_orders":\(allowsOrders),"shown":\(StatusDocument.list(shown)),\
+            "others":\(otherCount)}
+            """
+    }
+}
+
+extension StatusCampaigns.Campaign {
+    fileprivate func json(at now: Timestamp) -> String {
+        let effect = (order ?? CampaignOrder(.running)).effect(at: now)
+        let outcomes = OutcomeKind.allCases.map { kind in
+            "\(kind.rawValue.json):\(counts.outcomes[kind])"
+        }
+        return """
+            {"campaign":\(name.description.json),"holds":\(effect.word.json),\
+            "order":\(order?.json ?? "null"),\
+            "written_at_seconds":\(writtenAt.map { "\($0.seconds)" } ?? "null"),\
+            "sent":\(counts.outcomes.sent),\
+            "outcomes":{\(outcomes.joined(separator: ","))},\
+            "outcomes_per_second":\(StatusHistory.number(outcomesPerSecond)),\
+            "in_flight":\(counts.inFlight),"waiting":\(counts.waiting)}
+            """
+    }
+}
+
+extension CampaignOrder {
+    fileprivate var json: String {
+        """
+        {"state":\(state.rawValue.json),"per_second":\(StatusHistory.number(perSecond)),\
+        "until":\(until.map { "\($0.seconds)" } ?? "null")}
+        """
+    }
+}
+
 extension StatusHistory {
     /// Columns of equal length, oldest first; `null` if there is no number.
     var json: String {
@@ -84,7 +124,7 @@ extension StatusHistory {
     }
 
     /// At most four decimals, so that 15 minutes of data stay small.
-    private static func number(_ value: Double?) -> String {
+    fileprivate static func number(_ value: Double?) -> String {
         guard let value, value.isFinite else { return "null" }
         let rounded = (value * 10_000).rounded() / 10_000
         return rounded == rounded.rounded() && abs(rounded) < 1e15

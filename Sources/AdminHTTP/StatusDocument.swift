@@ -11,6 +11,7 @@ package struct StatusDocument: Sendable {
     package var history: StatusHistory
     /// In the order of the page.
     package var reasons: [ExplainedReason]
+    package var campaigns: StatusCampaigns
     /// In the order of the reference documentation, without secrets.
     package var configuration: [Setting]
 
@@ -22,6 +23,7 @@ package struct StatusDocument: Sendable {
         families: [MetricFamily],
         history: StatusHistory = StatusHistory(),
         reasons: [ExplainedReason] = [],
+        campaigns: StatusCampaigns,
         configuration: [Setting] = []
     ) {
         self.version = version
@@ -31,6 +33,7 @@ package struct StatusDocument: Sendable {
         self.families = families
         self.history = history
         self.reasons = reasons
+        self.campaigns = campaigns
         self.configuration = configuration
     }
 }

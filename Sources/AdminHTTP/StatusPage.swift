@@ -34,7 +34,8 @@ enum StatusPage {
 
     private static let styles = ["status.css"]
     private static let scripts = [
-        "format.js", "tables.js", "charts.js", "advice.js", "sections.js", "status.js",
+        "format.js", "tables.js", "charts.js", "advice.js", "sections.js", "campaigns.js",
+        "status.js",
     ]
 
     /// The contents of a file in `Page/`.

@@ -66,6 +66,9 @@ static const struct file files[] = {
     {"page/advice.js", (const char[]){
 #embed "../AdminHTTP/Page/advice.js" suffix(, 0)
     }},
+    {"page/campaigns.js", (const char[]){
+#embed "../AdminHTTP/Page/campaigns.js" suffix(, 0)
+    }},
     {"page/charts.js", (const char[]){
 #embed "../AdminHTTP/Page/charts.js" suffix(, 0)
     }},

@@ -4,8 +4,10 @@ import HTTP2IO
 /// One client's connection: what it has sent, and what must still be sent to it.
 struct HTTPConnection {
     private enum Phase: Hashable {
-        /// Waits for the bytes of a request. Next: `sending`, `ended`.
+        /// Waits for the bytes of a request. Next: `sending`, `waiting`, `ended`.
         case receiving
+        /// Another thread makes the answer. Next: `sending`, `ended`.
+        case waiting
         /// Sends an answer or `100 Continue`. Next: the state given by `then`, `ended`.
         case sending(then: Following)
         /// The last answer is sent. Further bytes are discarded until the peer closes its side:
@@ -31,6 +33,8 @@ struct HTTPConnection {
     private var hasSpoken = false
     private var parser: RequestParser
     private var phase = Phase.receiving
+    /// The request that waits for its answer, and the answer; nil in other phases.
+    private var asked: (request: HTTPRequest, answer: PendingAnswer)?
     /// The bytes to send first, then those of `content`; kept apart to avoid a copy.
     private var head: [UInt8] = []
     private var content: [UInt8] = []
@@ -66,6 +70,8 @@ struct HTTPConnection {
     /// The events to poll(2) for.
     var interest: Int16 {
         if case .sending = phase { return Int16(POLLOUT) }
+        // Whatever the peer sends now has to wait; poll(2) reports in any case that it is gone.
+        if phase == .waiting { return 0 }
         return Int16(POLLIN) | (tls?.outgoing.isEmpty == false ? Int16(POLLOUT) : 0)
     }
 
@@ -76,6 +82,7 @@ struct HTTPConnection {
     /// nothing by it. Between two requests, the longer `maxRest` applies.
     var deadline: ContinuousClock.Instant {
         if case .lingering(let end) = phase { return end }
+        if phase == .waiting { return startedAt + limits.maxWait }
         return startedAt + (isResting ? limits.maxRest : limits.maxExchange)
     }
 
@@ -84,20 +91,28 @@ struct HTTPConnection {
         hasAnswered && parser.isIdle && !hasDecrypted && phase == .receiving
     }
 
+    /// Whether an answer that was waited for is there.
+    var isAnswered: Bool { asked?.answer.response != nil }
+
     /// Whether TLS holds decrypted bytes that the parser has not taken; poll(2) cannot report them.
     private var hasDecrypted: Bool { tls?.received.isEmpty == false }
 
     /// Reads and writes as far as the socket allows, but handles at most one request.
     ///
     /// A peer that sends hundreds of requests at once takes turns with the others.
-    mutating func advance(_ answer: HTTPServer.Answer, now: ContinuousClock.Instant) {
+    mutating func advance(
+        _ handler: HTTPServer.Handler,
+        _ bell: AnswerBell,
+        now: ContinuousClock.Instant
+    ) {
+        if phase == .waiting { takeAnswer(now: now) }
         if phase == .receiving, let tls { _ = flush(tls) }
         if phase == .receiving {
             let wasResting = isResting
             // Bytes already read come first: the peer may have closed its side after sending them.
             if !hasMore || hasDecrypted { receive() }
             hasMore = false
-            if phase == .receiving { takeStep(answer) }
+            if phase == .receiving { takeStep(handler, bell) }
             if phase == .receiving { hasMore = hasDecrypted }
             // A request's time starts with its first byte. Empty lines before it do not count: a
             // peer that sends one now and then is still idle.
@@ -107,7 +122,7 @@ struct HTTPConnection {
         case .sending(let following):
             if sendOn() { follow(following, now: now) }
         case .lingering: discard()
-        case .receiving, .ended: break
+        case .receiving, .waiting, .ended: break
         }
     }
 
@@ -165,7 +180,7 @@ struct HTTPConnection {
         return nil
     }
 
-    private mutating func takeStep(_ answer: HTTPServer.Answer) {
+    private mutating func takeStep(_ handler: HTTPServer.Handler, _ bell: AnswerBell) {
         switch parser.next() {
         case .incomplete: break
         case .invitation:
@@ -173,10 +188,14 @@ struct HTTPConnection {
             phase = .sending(then: .body)
         case .request(var request):
             request.isSecure = tls != nil
-            let response = answer(request)
-            head = response.head(isLast: !request.isPersistent)
-            content = response.content(for: request.method)
-            phase = .sending(then: request.isPersistent ? .request : .lingering)
+            switch handler(request) {
+            case .now(let response): send(response, to: request)
+            case .later(let start):
+                let answer = PendingAnswer(bell)
+                asked = (request, answer)
+                phase = .waiting
+                start { answer.give($0) }
+            }
         case .refusal(let problem):
             let response = HTTPResponse(problem)
             head = response.head(isLast: true)
@@ -185,7 +204,26 @@ struct HTTPConnection {
         }
     }
 
+    private mutating func takeAnswer(now: ContinuousClock.Instant) {
+        guard let (request, answer) = asked, let response = answer.response else {
+            // The peer is gone, and nobody reads the answer.
+            asked = nil
+            phase = .ended
+            return
+        }
+        asked = nil
+        // Sending it has a time of its own.
+        startedAt = now
+        send(response, to: request)
+    }
+
     // MARK: Sending
+
+    private mutating func send(_ response: HTTPResponse, to request: HTTPRequest) {
+        head = response.head(isLast: !request.isPersistent)
+        content = response.content(for: request.method)
+        phase = .sending(then: request.isPersistent ? .request : .lingering)
+    }
 
     /// - Returns: Whether everything is sent.
     private mutating func sendOn() -> Bool {

@@ -9,12 +9,15 @@ package struct HTTPResponse: Hashable, Sendable {
         case forbidden = "403 Forbidden"
         case notFound = "404 Not Found"
         case methodNotAllowed = "405 Method Not Allowed"
+        case conflict = "409 Conflict"
         case lengthRequired = "411 Length Required"
         case contentTooLarge = "413 Content Too Large"
         case misdirected = "421 Misdirected Request"
         case headTooLarge = "431 Request Header Fields Too Large"
         case notImplemented = "501 Not Implemented"
+        case badGateway = "502 Bad Gateway"
         case unavailable = "503 Service Unavailable"
+        case gatewayTimeout = "504 Gateway Timeout"
         case unknownVersion = "505 HTTP Version Not Supported"
     }
 

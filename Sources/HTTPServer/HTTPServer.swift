@@ -11,6 +11,8 @@ import Synchronization
 package final class HTTPServer: Sendable {
     /// Makes the answer to a request; runs on the server's thread, so all peers wait for it.
     package typealias Answer = @Sendable (HTTPRequest) -> HTTPResponse
+    /// Like `Answer`, for a server with answers that take time.
+    package typealias Handler = @Sendable (HTTPRequest) -> HTTPAnswer
 
     /// The limits for one peer and for all peers together.
     package struct Limits: Hashable, Sendable {
@@ -18,6 +20,8 @@ package final class HTTPServer: Sendable {
         package var maxConnections = 64
         /// How long a request and its answer may take, from the first byte to the last.
         package var maxExchange = Duration.seconds(5)
+        /// How long an answer that is given later may take; then the connection is closed.
+        package var maxWait = Duration.seconds(30)
         /// How long a connection may be idle between two requests: scrapers keep theirs open.
         package var maxRest = Duration.seconds(150)
         /// Longer bodies are rejected; each connection may hold one in memory.
@@ -32,11 +36,31 @@ package final class HTTPServer: Sendable {
     private let limits: Limits
     private let onTrouble: @Sendable (String) -> Void
     private let identity: @Sendable () -> ServerIdentity?
-    private let answer: Answer
+    private let handler: Handler
+    private let bell: AnswerBell
     private let listener: Int32
     /// Becomes readable when the loop must end.
     private let wakeup: Int32
     private let hasStarted = Atomic(false)
+
+    /// Opens the port of a server that has all its answers at once.
+    package convenience init(
+        _ address: HTTPAddress,
+        name: String,
+        limits: Limits = Limits(),
+        identity: @escaping @Sendable () -> ServerIdentity? = { nil },
+        onTrouble: @escaping @Sendable (String) -> Void = { _ in },
+        answer: @escaping Answer
+    ) throws(HTTPServerError) {
+        try self.init(
+            address,
+            name: name,
+            limits: limits,
+            identity: identity,
+            onTrouble: onTrouble,
+            handler: { .now(answer($0)) }
+        )
+    }
 
     /// Opens the port, so that peers can connect; answers start with `start` or `serve`.
     ///
@@ -47,7 +71,7 @@ package final class HTTPServer: Sendable {
     ///   - identity: The TLS identity, requested for each peer. A peer without TLS is answered as
     ///     well, but its requests are not `isSecure`. nil: no TLS.
     ///   - onTrouble: Called with the reason why no peer can be accepted, at most once a minute.
-    ///   - answer: Makes the answer to a request.
+    ///   - handler: Makes the answer to a request.
     /// - Throws: If it cannot listen on this address.
     package init(
         _ address: HTTPAddress,
@@ -55,21 +79,25 @@ package final class HTTPServer: Sendable {
         limits: Limits = Limits(),
         identity: @escaping @Sendable () -> ServerIdentity? = { nil },
         onTrouble: @escaping @Sendable (String) -> Void = { _ in },
-        answer: @escaping Answer
+        handler: @escaping Handler
     ) throws(HTTPServerError) {
         let socket = try ListeningSocket.open(address)
         let wakeup = eventfd(0, Int32(EFD_CLOEXEC))
-        guard wakeup >= 0 else {
+        let bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+        guard wakeup >= 0, bell >= 0 else {
             let error = HTTPServerError(errno, address)
-            close(socket.descriptor)
+            for descriptor in [socket.descriptor, wakeup, bell] where descriptor >= 0 {
+                close(descriptor)
+            }
             throw error
         }
+        self.bell = AnswerBell(bell)
         (listener, self.address, self.wakeup) = (socket.descriptor, socket.address, wakeup)
         self.name = name
         self.limits = limits
         self.identity = identity
         self.onTrouble = onTrouble
-        self.answer = answer
+        self.handler = handler
     }
 
     deinit {
@@ -97,7 +125,8 @@ package final class HTTPServer: Sendable {
         let thread = Thread { [self] in
             unsafe heliograph_name_thread(name)
             ServerLoop(
-                answer: answer,
+                handler: handler,
+                bell: bell,
                 limits: limits,
                 identity: identity,
                 listener: listener,

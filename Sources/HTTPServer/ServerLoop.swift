@@ -8,7 +8,8 @@ import Glibc
 /// maximum number of connections is reached, the oldest is closed; a probe is answered long before
 /// it is the oldest.
 struct ServerLoop: ~Copyable {
-    private let answer: HTTPServer.Answer
+    private let handler: HTTPServer.Handler
+    private let bell: AnswerBell
     private let limits: HTTPServer.Limits
     private let identity: @Sendable () -> ServerIdentity?
     private let listener: Int32
@@ -28,14 +29,16 @@ struct ServerLoop: ~Copyable {
 
     /// Takes ownership of `listener`, which must be non-blocking.
     init(
-        answer: @escaping HTTPServer.Answer,
+        handler: @escaping HTTPServer.Handler,
+        bell: AnswerBell,
         limits: HTTPServer.Limits,
         identity: @escaping @Sendable () -> ServerIdentity?,
         listener: Int32,
         stop: Int32,
         onTrouble: @escaping @Sendable (String) -> Void
     ) {
-        self.answer = answer
+        self.handler = handler
+        self.bell = bell
         self.limits = limits
         self.identity = identity
         self.listener = listener
@@ -47,7 +50,10 @@ struct ServerLoop: ~Copyable {
         keepSpare()
         while true {
             let now = ContinuousClock.now
-            var descriptors = [pollfd(fd: stop, events: Int16(POLLIN), revents: 0)]
+            var descriptors = [stop, bell.descriptor].map { descriptor in
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            }
+            let own = descriptors.count
             if acceptsFrom.map({ $0 <= now }) ?? true {
                 descriptors.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
             }
@@ -60,7 +66,11 @@ struct ServerLoop: ~Copyable {
             let hasMore = connections.contains(where: \.hasMore)
             wait(for: &descriptors, until: hasMore ? now : nextDeadline, now: now)
             if descriptors[0].revents != 0 { break }
-            turn(descriptors[first...], isPeerWaiting: first > 1 && descriptors[1].revents != 0)
+            if descriptors[1].revents != 0 { bell.silence() }
+            turn(
+                descriptors[first...],
+                isPeerWaiting: first > own && descriptors[own].revents != 0
+            )
         }
         for connection in connections { close(connection.descriptor) }
         if spare >= 0 { close(spare) }
@@ -72,8 +82,8 @@ struct ServerLoop: ~Copyable {
     private mutating func turn(_ peers: ArraySlice<pollfd>, isPeerWaiting: Bool) {
         let now = ContinuousClock.now
         for (index, peer) in zip(connections.indices, peers)
-        where peer.revents != 0 || connections[index].hasMore {
-            connections[index].advance(answer, now: now)
+        where peer.revents != 0 || connections[index].hasMore || connections[index].isAnswered {
+            connections[index].advance(handler, bell, now: now)
         }
         connections.removeAll { connection in
             let isOver = connection.hasEnded || connection.deadline <= now

@@ -251,12 +251,26 @@ package struct Heliograph: Sendable {
             kafka: KafkaMetrics { readings.kafka },
             process: ProcessMetrics { readings.process }
         )
-        let status = StatusSource(health: health, metrics: metrics, configuration: configuration)
+        let status = StatusSource(
+            health: health,
+            metrics: metrics,
+            campaigns: CampaignReadings(
+                controls: shards.controls,
+                reader: shards.campaigns,
+                hasToken: { files.admin.tokens != nil }
+            ),
+            configuration: configuration
+        )
+        let writer = shards.campaigns.map { CampaignWriter(for: $0, log: log) }
+        let orderCampaign: AdminState.OrderCampaign = { request, reply in
+            writer?.write(request, reply: reply)
+        }
         let state = AdminState(
             isAlive: { health.isAlive },
             readiness: { health.readiness },
             metrics: { metrics.families },
-            statusJSON: { status.json }
+            statusJSON: { status.json },
+            orderCampaign: writer == nil ? nil : orderCampaign
         )
         return (state, status)
     }

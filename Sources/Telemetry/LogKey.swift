@@ -44,5 +44,7 @@ public enum LogKey: String, Hashable, Sendable, CaseIterable {
     case source
     /// The HTTP status of APNs' answer.
     case status
+    /// The user name that a visitor of the admin port gave with the token.
+    case user
     case version
 }

@@ -17,6 +17,16 @@ public struct CampaignOrder: Hashable, Sendable {
         /// Nil: until another order comes.
         case paused(until: Timestamp?)
         case cancelled
+
+        /// The effect without its numbers, as in JSON output.
+        public var word: String {
+            switch self {
+            case .running: "running"
+            case .paced: "paced"
+            case .paused: "paused"
+            case .cancelled: "cancelled"
+            }
+        }
     }
 
     public var state: State

@@ -30,6 +30,9 @@ public struct CampaignOrders: Hashable, Sendable {
     /// A campaign's order; nil: it has none, and its events are sent as any others.
     public subscript(name: CampaignName) -> CampaignOrder? { entries[name]?.order }
 
+    /// The time of the record with a campaign's order; nil: it has none.
+    public func writtenAt(_ name: CampaignName) -> Timestamp? { entries[name]?.writtenAt }
+
     /// What holds for a campaign at a time.
     public func effect(on name: CampaignName, at now: Timestamp) -> CampaignOrder.Effect {
         entries[name]?.order.effect(at: now) ?? .running

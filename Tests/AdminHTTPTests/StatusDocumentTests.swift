@@ -2,6 +2,7 @@ import AdminHTTP
 import Foundation
 import Telemetry
 import Testing
+import Vocabulary
 
 @Suite struct StatusDocumentTests {
     private static let hostile = "</script>\u{1}\"\\\u{2028}\n\u{9B}2J\u{202E}\u{7F}"
@@ -42,6 +43,7 @@ import Testing
             ),
             families: Self.families,
             reasons: [.init(count: count, meaning: Self.hostile, remedy: "Do.")],
+            campaigns: StatusCampaigns(now: Timestamp(milliseconds: 0)),
             configuration: [.init(key: "kafka.group_id", value: Self.hostile)]
         )
     }

@@ -1,6 +1,7 @@
 import AdminHTTP
 import Telemetry
 import Testing
+import Vocabulary
 
 /// Families written by hand, so that the page's values do not depend on the service's metrics.
 private func counter(
@@ -59,7 +60,8 @@ private func json(_ history: StatusHistory) -> String {
         uptimeSeconds: 1,
         readiness: Readiness(),
         families: [],
-        history: history
+        history: history,
+        campaigns: StatusCampaigns(now: Timestamp(milliseconds: 0))
     )
     return String(decoding: document.utf8, as: UTF8.self)
 }

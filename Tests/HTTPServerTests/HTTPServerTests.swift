@@ -1,4 +1,5 @@
 import HTTPServer
+import Synchronization
 import Testing
 
 @Suite struct HTTPServerTests {
@@ -126,6 +127,51 @@ import Testing
                 answers == text(ofHead: "200 OK", count, isLast: false) + body
                     + text(ofHead: "200 OK", count) + body
             )
+        }
+    }
+
+    @Test func `others are served while an answer is made, and it arrives when it is given`()
+        async throws
+    {
+        let replies = Mutex<[@Sendable (HTTPResponse) -> Void]>([])
+        let handler: HTTPServer.Handler = { request in
+            switch request.path {
+            case "/later": return .later { reply in replies.withLock { $0.append(reply) } }
+            case "/give":
+                for reply in replies.withLock({ $0 }) { reply(HTTPResponse(.ok, "given\n")) }
+                return .now(HTTPResponse(.ok, "well\n"))
+            default: return .later { reply in reply(HTTPResponse(.ok, "at once\n")) }
+            }
+        }
+        try await withServer(handler: handler) { address in
+            let answers = try await LoopbackPeer.connected(to: address) { peer in
+                // The second request waits for the answer to the first one.
+                try peer.send("GET /later HTTP/1.1\r\n\r\nGET /once HTTP/1.0\r\n\r\n")
+                while replies.withLock(\.isEmpty) {
+                    _ = try LoopbackPeer.answer(to: "GET /once HTTP/1.0\r\n\r\n", from: address)
+                }
+                let other = try LoopbackPeer.answer(
+                    to: "GET /give HTTP/1.0\r\n\r\n",
+                    from: address
+                )
+                return [other, try peer.readToEnd()]
+            }
+            #expect(answers[0].hasSuffix("well\n"))
+            #expect(
+                answers[1] == text(ofHead: "200 OK", 6, isLast: false) + "given\n"
+                    + text(ofHead: "200 OK", 8) + "at once\n"
+            )
+        }
+        // The server has ended; nobody is there to get the answer.
+        for reply in replies.withLock({ $0 }) { reply(HTTPResponse(.ok, "")) }
+    }
+
+    @Test func `a connection is closed if its answer takes too long`() async throws {
+        var limits = HTTPServer.Limits()
+        limits.maxWait = .milliseconds(1)
+        try await withServer(limits: limits, handler: { _ in .later { _ in } }) { address in
+            let answer = try await LoopbackPeer.exchange("GET / HTTP/1.0\r\n\r\n", with: address)
+            #expect(answer.isEmpty)
         }
     }
 

@@ -59,6 +59,13 @@ final class LoopbackPeer: Sendable {
         }
     }
 
+    /// Like `exchange`, on the thread of another peer.
+    static func answer(to text: String, from address: HTTPAddress) throws -> String {
+        let peer = try LoopbackPeer(address)
+        try peer.send(text)
+        return try peer.readToEnd()
+    }
+
     private static func onThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

@@ -7,12 +7,22 @@ func withServer(
     answer: @escaping HTTPServer.Answer = { _ in HTTPResponse(.ok, "well\n") },
     _ body: (HTTPAddress) async throws -> Void
 ) async throws {
+    try await withServer(limits: limits, identity: identity, handler: { .now(answer($0)) }, body)
+}
+
+/// Runs a server that may answer later.
+func withServer(
+    limits: HTTPServer.Limits = .init(),
+    identity: @escaping @Sendable () -> ServerIdentity? = { nil },
+    handler: @escaping HTTPServer.Handler,
+    _ body: (HTTPAddress) async throws -> Void
+) async throws {
     let server = try HTTPServer(
         HTTPAddress(host: "127.0.0.1", port: 0),
         name: "test",
         limits: limits,
         identity: identity,
-        answer: answer
+        handler: handler
     )
     let task = Task { await server.serve() }
     let result = await Result { try await body(server.address) }

@@ -1,9 +1,12 @@
-"""Campaigns: what an event names, the orders that processes read, and `heliograph campaigns`."""
+"""Campaigns: what an event names, the orders that processes read, and who writes them: the command
+`heliograph campaigns`, and visitors of the admin port."""
 
 import collections
 import datetime
 import json
+import subprocess
 import time
+import urllib.parse
 
 import pytest
 
@@ -486,3 +489,143 @@ def test_an_event_is_not_sent_before_its_time(slow_bed):
     for one in sent:
         completed = datetime.datetime.fromisoformat(one["completed_at"])
         assert completed.timestamp() >= at
+
+
+# Orders through the admin port
+
+
+TOKEN = "the-token-of-the-campaigns"
+
+
+def ask(service, campaign, action, *words):
+    """(status, text) of a request for an order, as curl sends it."""
+    name = urllib.parse.quote(campaign, safe="")
+    run = subprocess.run(
+        ["curl", "-sS", "-X", "POST", "-w", "\n%{http_code}", *(words or ("--oauth2-bearer", TOKEN)),
+         f"http://127.0.0.1:{service.port}/campaigns/{name}/{action}"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    text, _, status = run.stdout.rpartition("\n")
+    return int(status), text.strip()
+
+
+def with_token(folder):
+    file = folder / "token"
+    file.write_text(TOKEN)
+    return {"bearer_token_file": str(file)}
+
+
+def told(service, campaign):
+    """The campaign as the status page has it; None: it is not there."""
+    table = service.status()["campaigns"]
+    return next((one for one in table["shown"] if one["campaign"] == campaign), None)
+
+
+@pytest.mark.kafka
+@pytest.mark.takes(20)
+def test_buttons_pause_resume_and_cancel_a_send(apache, benches, simulators, tmp_path):
+    bed = Bed(apache.kafka, benches, simulators({"latency_ms": 100}), tmp_path)
+    create_retry_topics(bed.bench, "1s", "5s")
+    pace = order(CAMPAIGN, {"state": "running", "per_second": 1000})
+    bed.write(pace)
+    service = slowly(bed, admin=with_token(tmp_path)).wait_until_ready()
+    produce(bed, [many(100) for _ in range(40)])
+    bed.bench.wait_for_outcomes(300, service=service)
+
+    assert ask(service, CAMPAIGN, "pause") == (200, f"{CAMPAIGN}: paused, then at 1000/s")
+    eventually(lambda: told(service, CAMPAIGN)["holds"] == "paused", 10, service.child.output)
+    eventually(lambda: told(service, CAMPAIGN)["in_flight"] == 0, 10, service.child.output)
+    sent = len(bed.simulator.requests())
+    other = new_event()
+    produce(bed, [other])
+    eventually(lambda: (other["id"], None) in ended(bed), 30, service.child.output)
+    assert len(bed.simulator.requests()) == sent + 1 and sent < 4000
+
+    # A browser, on a page of this port: the pace was kept.
+    page = ("-u", f"ann:{TOKEN}", "-H", f"Origin: http://127.0.0.1:{service.port}")
+    assert ask(service, CAMPAIGN, "resume", *page) == (200, f"{CAMPAIGN}: running at 1000/s")
+    bed.bench.wait_for_outcomes(sent + 300, service=service)
+    assert ask(service, CAMPAIGN, "cancel") == (200, f"{CAMPAIGN}: cancelled")
+    # At once, though the process may not have read its own order yet.
+    code, text = ask(service, CAMPAIGN, "pause")
+    assert code == 409 and "is cancelled" in text
+    code, text = ask(service, CAMPAIGN, "resume")
+    assert code == 409 and "heliograph campaigns resume --yes" in text
+
+    bed.bench.wait_for_outcomes(4001, service=service)
+    bed.bench.wait_until_settled(service=service)
+    found = ended(bed)
+    assert len(found) == 4001 and all(len(outcomes) == 1 for outcomes in found.values())
+    assert found.pop((other["id"], None)) == ["accepted"]
+    kinds = collections.Counter(outcome for [outcome] in found.values())
+    assert set(kinds) == {"accepted", "cancelled"} and kinds["cancelled"] > 0
+    eventually(
+        lambda: {kind: count for kind, count in told(service, CAMPAIGN)["outcomes"].items() if count}
+        == kinds,
+        10,
+        lambda: told(service, CAMPAIGN),
+    )
+    assert told(service, CAMPAIGN)["holds"] == "cancelled"
+    assert bed.newest()[CAMPAIGN]["state"] == "cancelled"
+    written = service.log_lines("campaign order written")
+    assert [(line["order"], line.get("user")) for line in written] == [
+        ("paused, then at 1000/s", None), ("running at 1000/s", "ann"), ("cancelled", None),
+    ]
+    assert not any(TOKEN in line for line in service.child.lines("stderr"))
+    service.drain()
+
+
+@pytest.mark.kafka
+def test_an_order_that_cannot_be_written_says_why(apache, benches, simulators, tmp_path):
+    bed = Bed(apache.kafka, benches, simulators({}), tmp_path)
+    topics = bed.bench.topics
+    rights = Rights(apache, LIMITED)
+    allowed = {
+        ("TOPIC", name, operation)
+        for name in vars(topics).values()
+        for operation in ("READ", "WRITE", "DESCRIBE")
+    } | {("GROUP", bed.bench.group, "READ")}
+    reads = {("TOPIC", bed.topic, operation) for operation in ("READ", "DESCRIBE")}
+    writes = ("TOPIC", bed.topic, "WRITE")
+    rights.set(allowed | reads)
+    login = apache.login(**{"sasl.username": LIMITED})
+    changes = {
+        "kafka": {"bootstrap_servers": apache.server("LOGIN"), "properties": login},
+        "admin": with_token(tmp_path),
+    }
+
+    def checked():
+        report = run_command(tmp_path, bed.settings(**changes), "check", "--connect")
+        assert report.code == 0, report.output
+        [line] = [line for line in report.out if "campaigns.topic" in line]
+        return line
+
+    # The service runs without that right; commands may have it.
+    assert "buttons of the status page do not work" in checked() and "Write" in checked()
+    service = bed.start(**changes).wait_until_ready()
+    code, text = ask(service, CAMPAIGN, "pause")
+    assert code == 502 and "no right to write" in text and bed.topic in text
+    [line] = service.log_lines("campaign order not written")
+    assert (line["campaign"], line["order"]) == (CAMPAIGN, "pause")
+    assert bed.newest() == {}
+
+    rights.set(allowed | reads | {writes})
+    assert checked().endswith("can be read and written")
+    assert ask(service, CAMPAIGN, "pause") == (200, f"{CAMPAIGN}: paused")
+    assert bed.newest()[CAMPAIGN]["state"] == "paused"
+    service.drain()
+
+
+def test_without_a_token_or_a_topic_nothing_is_ordered(bed, tmp_path):
+    service = bed.start().wait_until_ready()
+    code, text = ask(service, CAMPAIGN, "cancel")
+    assert code == 403 and "admin.bearer_token_file" in text
+    assert not service.status()["campaigns"]["allows_orders"]
+    service.drain()
+    service = bed.bench.start(
+        bed.bench.configuration(bed.simulator, admin=with_token(tmp_path))
+    ).wait_until_ready()
+    code, text = ask(service, CAMPAIGN, "cancel")
+    assert code == 404 and "campaigns.topic is null" in text
+    service.drain()
+    assert bed.newest() == {}

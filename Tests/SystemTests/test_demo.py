@@ -79,6 +79,18 @@ def test_each_recipient_has_its_own_expectation(change, expected, code, said, tm
     assert said in run.stdout, run.stdout
 
 
+def test_a_campaign_is_paused_resumed_and_cancelled():
+    run = demo("--campaign", "--devices", 2000)
+    assert run.returncode == 0, run.stdout + run.stderr
+    lines = run.stdout.splitlines()
+    assert "status page http://127.0.0.1:" in run.stdout and "nothing moves" in run.stdout
+    sum_of = r"(\S+) accepted \+ (\S+) cancelled = 2,000 outcomes for 2,000 devices"
+    accepted, cancelled = (
+        int(number.replace(",", "")) for number in re.fullmatch(sum_of, lines[-1]).groups()
+    )
+    assert accepted >= 600 and cancelled > 0 and accepted + cancelled == 2000
+
+
 def test_an_expectation_inside_an_event_is_refused(tmp_path):
     run = demo("--events", written(tmp_path, {**ALIVE, "expect": {"outcome": "accepted"}}))
     assert run.returncode == 1

@@ -307,6 +307,77 @@ def test_many_partitions_are_folded(browser, scripted):
     assert text_of(browser, "lag-more") == "Show fewer"
 
 
+def test_campaigns_keep_their_rows_and_have_buttons_where_a_token_is_needed(browser, scripted):
+    told = status_page.idle()
+    known = status_page.campaigns()
+    told["campaigns"] = {"allows_orders": False, "shown": known, "others": 1}
+    show(browser, scripted, told, "Ready")
+    table = text_of(browser, "campaigns")
+    for part in ("breaking-news", "412,007", "1,204 unregistered, 3 duplicate", "2,210", "paused",
+                 "then at 500/s", "running at 0.5/s", "99,880", "in this process"):
+        assert part in table, part
+    assert "1 more campaign is not shown" in text_of(browser, "campaigns-note")
+    buttons = "return [...document.querySelectorAll('#campaigns button')].map(one => one.ariaLabel)"
+    assert browser.run(buttons) == []
+
+    # The busiest comes first, but a campaign stays where it is; a new one follows.
+    told["campaigns"]["allows_orders"] = True
+    told["campaigns"]["shown"] = [status_page.campaign("fresh"), *reversed(known)]
+    wanted = [
+        "Pause breaking-news", "Cancel breaking-news", "Resume spring-sale", "Cancel spring-sale",
+        "Pause weekly-digest", "Cancel weekly-digest", "Pause fresh", "Cancel fresh",
+    ]  # fmt: skip
+    eventually(lambda: browser.run(buttons) == wanted, 20, lambda: browser.run(buttons))
+    assert browser.run(AUDIT) == []
+    told["campaigns"]["shown"] = [status_page.campaign("other"), *known[1:]]
+    eventually(
+        lambda: browser.run(buttons)[:3] == ["Pause other", "Cancel other", "Resume spring-sale"],
+        20,
+        lambda: browser.run(buttons),
+    )
+    told["campaigns"]["shown"] = []
+    eventually(
+        lambda: browser.run("return document.getElementById('campaigns-section').hidden"),
+        20,
+        "no campaigns",
+    )
+
+
+def test_a_button_orders_and_cancelling_asks_once_more(browser, scripted):
+    said_before = len(browser.complaints)
+    told = status_page.idle()
+    evil = 'a/"b"?<b>&ü'
+    told["campaigns"] = {
+        "allows_orders": True, "shown": [status_page.campaign(evil)], "others": 0,
+    }  # fmt: skip
+    scripted.order_answer = 200, f"{evil}: paused"
+    show(browser, scripted, told, "Ready")
+    origin = scripted.address.removesuffix("/")
+    press = "document.querySelectorAll('#campaigns button')[arguments[0]].click()"
+    browser.run(press, 0)
+    wait_for_text(browser, "campaigns-answer", f"Ordered: {evil}: paused.")
+    path = "/campaigns/a%2F%22b%22%3F%3Cb%3E%26%C3%BC"
+    assert scripted.orders == [(f"{path}/pause", origin)]
+
+    is_open = "return document.getElementById('cancelling').open"
+    browser.run(press, 1)
+    assert browser.run(is_open) and f"Cancel {evil}?" in text_of(browser, "cancelling")
+    assert browser.run(AUDIT) == []
+    browser.run("document.getElementById('cancelling-no').click()")
+    assert not browser.run(is_open)
+    browser.run(press, 1)
+    scripted.order_answer = 200, f"{evil}: cancelled"
+    browser.run("document.getElementById('cancelling-yes').click()")
+    wait_for_text(browser, "campaigns-answer", f"Ordered: {evil}: cancelled.")
+    assert not browser.run(is_open)
+    assert scripted.orders[1:] == [(f"{path}/cancel", origin)]
+    assert browser.complaints[said_before:] == []
+
+    scripted.order_answer = 502, "nothing was written: no right"
+    browser.run(press, 0)
+    wait_for_text(browser, "campaigns-answer", "Not ordered. nothing was written: no right.")
+
+
 def test_the_scripted_documents_have_the_shape_of_real_ones(running):
     _, service, _ = running
     told, real = status_page.busy(), service.status()

@@ -100,7 +100,7 @@ const draw = status => {
   fillFindings("obstacles", troublesOf(status).map(reason =>
     ({ level: "bad", part: reason.part, text: reason.reason, todo: remedyFor(reason, status) })));
   fillFindings("watch", findings);
-  const parts = [drawTiles, drawCharts, drawReasons, drawConnections, drawPartitions, drawOutcomes,
+  const parts = [drawTiles, drawCharts, drawCampaigns, drawReasons, drawConnections, drawPartitions, drawOutcomes,
     drawRetries, drawAnswers, drawCredentials, drawKafka, drawProcess, drawConfiguration];
   for (const part of parts) {
     // One that trips over what it is told leaves the others to the reader.

@@ -26,8 +26,8 @@ class Table {
   }
 
   /**
-   * A cell is text or {text, note, className, share, color}: a note stands below, a share from 0
-   * to 1 is drawn as a bar.
+   * A cell is text or {text, note, className, share, color, buttons}: a note stands below, a share
+   * from 0 to 1 is drawn as a bar, a button is {label, act, className}.
    */
   fill(rows) {
     while (this.body.rows.length > rows.length) this.body.lastElementChild.remove();
@@ -49,7 +49,7 @@ class Table {
   }
 
   fillCell(element, cell, column) {
-    const { text, note, className = "", share, color }
+    const { text, note, className = "", share, color, buttons }
       = typeof cell === "object" ? cell : { text: cell };
     const isNumeric = this.numbers.has(column) ? "number" : "";
     setClass(element, [isNumeric, className].filter(Boolean).join(" "));
@@ -62,6 +62,20 @@ class Table {
     this.decorate(element, "swatch", color !== undefined, swatch => {
       swatch.style.background = `var(${color})`;
     }, "prepend");
+    if (buttons) this.fillButtons(element, buttons);
+  }
+
+  /** A button that stays keeps the focus. */
+  fillButtons(element, buttons) {
+    const found = [...element.querySelectorAll(":scope > button")];
+    found.slice(buttons.length).forEach(button => button.remove());
+    buttons.forEach(({ label, act, className = "" }, index) => {
+      const button = found[index] || make("button", { type: "button" });
+      if (!found[index]) element.append(button);
+      setText(button, label);
+      setClass(button, className);
+      button.onclick = act;
+    });
   }
 
   decorate(element, name, isWanted, update, place) {

@@ -17,11 +17,19 @@ final class CampaignReader: Sendable {
     private static let retryDelay = Duration.seconds(2)
 
     fileprivate let follower: TopicFollower
+    let kafka: KafkaAccess
     /// The source topics and their retry topics.
     fileprivate let subscription: [KafkaTopic]
     let metrics: CampaignMetrics
     fileprivate let log: Log
     private let published: Published
+
+    /// What the shards know of a campaign's order.
+    struct Known: Hashable, Sendable {
+        /// Nil: the campaign has none, and runs.
+        let order: CampaignOrder?
+        let writtenAt: Timestamp?
+    }
 
     /// The orders that the shards have.
     private final class Published: Sendable {
@@ -40,6 +48,7 @@ final class CampaignReader: Sendable {
         log: Log
     ) throws(SystemError) {
         follower = try TopicFollower(topic, kafka: kafka, retryDelay: Self.retryDelay)
+        self.kafka = kafka
         self.subscription = subscription
         let published = Published()
         self.published = published
@@ -52,6 +61,16 @@ final class CampaignReader: Sendable {
 
     /// The error that has prevented reading for several seconds; nil: none.
     var trouble: String? { follower.trouble }
+
+    var topic: KafkaTopic { follower.topic }
+
+    /// The orders that the shards have.
+    var orders: CampaignOrders { published.orders }
+
+    func known(of campaign: CampaignName) -> Known {
+        let orders = orders
+        return Known(order: orders[campaign], writtenAt: orders.writtenAt(campaign))
+    }
 
     /// Returns once the topic was read to its end, or the reader was stopped.
     func waitUntilLoaded() async { await follower.waitUntilLoaded() }

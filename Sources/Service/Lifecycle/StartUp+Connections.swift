@@ -46,6 +46,11 @@ extension StartUp {
         let trial = rightsTrial
         let unread = failures(of: needed.filter(\.isRead).map(\.topic), layouts, trial.read)
         let unwritten = failures(of: needed.filter(\.isWritten).map(\.topic), layouts, trial.write)
+        let unordered = failures(
+            of: needed.filter(\.isWrittenForVisitors).map(\.topic),
+            layouts,
+            trial.write
+        )
         let uncompacted = uncompacted(needed.filter { layouts[$0.topic] != nil }, in: cluster)
         return needed.map { needed in
             let (path, topic) = (needed.path, needed.topic)
@@ -62,12 +67,21 @@ extension StartUp {
             guard !uncompacted.contains(topic) else {
                 return .fails(path, compactionRemedy(for: topic))
             }
-            let uses = [needed.isRead ? "read" : nil, needed.isWritten ? "written" : nil]
+            let isWritten =
+                needed.isWritten || needed.isWrittenForVisitors && unordered[topic] == nil
+            let uses = [needed.isRead ? "read" : nil, isWritten ? "written" : nil]
+            // Commands can write the orders, too.
+            let remark =
+                unordered[topic].map { refusal in
+                    "; the buttons of the status page do not work: "
+                        + Self.refusal(topic, "written", "Write", refusal)
+                } ?? ""
             let use = uses.compactMap(\.self).joined(separator: " and ")
             let count = layout.partitionCount
             return .works(
                 path,
                 "'\(topic)' has \(count) \(count == 1 ? "partition" : "partitions") and can be \(use)"
+                    + remark
             )
         }
     }

@@ -23,6 +23,8 @@ extension StartUp {
         var topic: KafkaTopic
         var isRead = false
         var isWritten = true
+        /// Whether it is only written for visitors of the admin port, if they order something.
+        var isWrittenForVisitors = false
         /// Topic properties that differ from the broker's defaults.
         var properties: [String: String] = [:]
         /// The topic whose partition count it copies, so that members share both topics evenly.
@@ -75,6 +77,7 @@ extension StartUp {
                     topic: topic,
                     isRead: true,
                     isWritten: false,
+                    isWrittenForVisitors: configuration.admin.bearerToken != nil,
                     properties: ["cleanup.policy": "compact"],
                     // Which of two orders of a campaign is newer is certain only within a
                     // partition.

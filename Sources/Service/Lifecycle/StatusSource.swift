@@ -11,11 +11,19 @@ final class StatusSource: Sendable {
     private let health: ServiceHealth
     private let metrics: Metrics
     private let configuration: [StatusDocument.Setting]
+    private let campaigns: CampaignReadings
     private let startedAt = SystemClock.now
     private let history = Mutex(StatusHistory())
+    private let campaignRates = Mutex(CampaignRates())
 
-    init(health: ServiceHealth, metrics: Metrics, configuration: Configuration) {
+    init(
+        health: ServiceHealth,
+        metrics: Metrics,
+        campaigns: CampaignReadings,
+        configuration: Configuration
+    ) {
         self.health = health
+        self.campaigns = campaigns
         self.metrics = metrics
         self.configuration = configuration.effectiveValues.map {
             StatusDocument.Setting(key: $0.path, value: $0.text)
@@ -36,11 +44,15 @@ final class StatusSource: Sendable {
         // Read before taking the lock, so that a request for the document does not have to wait.
         let families = metrics.families
         history.withLock { $0.record(families, uptimeMilliseconds: uptime.milliseconds) }
+        let totals = campaigns.counts.mapValues(\.outcomes.total)
+        campaignRates.withLock { $0.record(totals, uptimeMilliseconds: uptime.milliseconds) }
     }
 
     /// The contents of `/status.json`.
     var json: [UInt8] {
         let history = history.withLock { $0 }
+        let rates = campaignRates.withLock { $0 }
+        let uptime = uptime
         return StatusDocument(
             version: Heliograph.version,
             state: health.state,
@@ -49,6 +61,13 @@ final class StatusSource: Sendable {
             families: metrics.families,
             history: history,
             reasons: history.reasons.map(StatusDocument.ExplainedReason.init),
+            campaigns: campaigns.table { campaign, total in
+                rates.rate(
+                    of: campaign,
+                    total: total,
+                    uptimeMilliseconds: uptime.milliseconds
+                )
+            },
             configuration: configuration
         ).utf8
     }

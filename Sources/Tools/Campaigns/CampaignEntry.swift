@@ -68,14 +68,3 @@ package struct CampaignEntry: Hashable, Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 }
-
-extension CampaignOrder.Effect {
-    fileprivate var word: String {
-        switch self {
-        case .running: "running"
-        case .paced: "paced"
-        case .paused: "paused"
-        case .cancelled: "cancelled"
-        }
-    }
-}

@@ -102,7 +102,7 @@ package struct Campaigns {
             let old = try read(complain: complain)[campaign]?.order
             order = try change.order(after: old, now: SystemClock.wallClock)
         } catch let refusal as CampaignChange.Refusal {
-            throw .failed(ServiceError(text: "\(campaign) \(refusal)"))
+            throw .failed(ServiceError(text: "\(campaign) \(refusal.predicate)"))
         } catch let error as ServiceError {
             throw .failed(error)
         } catch {
@@ -279,6 +279,18 @@ package struct Campaigns {
             case .refused(let cause):
                 throw ServiceError(text: "\(Self.key): '\(topic)' cannot be written: \(cause)")
             }
+        }
+    }
+}
+
+extension CampaignChange.Refusal {
+    /// Completes a sentence about the campaign.
+    fileprivate var predicate: String {
+        switch self {
+        case .isCancelled: "is cancelled; resume it first"
+        case .isUnconfirmed:
+            "is cancelled; add --yes to let it run again: events that ended stay as they are"
+        case .endsPause: "is paused, so --until would end the pause; resume it first"
         }
     }
 }

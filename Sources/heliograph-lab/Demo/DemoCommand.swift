@@ -19,21 +19,35 @@ enum DemoCommand {
             {"base64": "..."} with an optional "expect": {"outcome": "...", "reason": "..."}, or a \
             list of these for an event with 'recipients'. A line without "expect" may have any \
             outcome. In your own file, events may have any bundle ID.
+
+            With --campaign, it sends one notification to many devices instead, and pauses, \
+            resumes and cancels that while it runs.
             """,
-        parameters: [events, scenario, keepRunning, adminPort, logLevel],
+        parameters: [events, scenario, campaign, devices, keepRunning, adminPort, logLevel],
         examples: [
             "Run the shipped events": "heliograph-lab demo",
             "Keep running, with the status page on port 9464":
                 "heliograph-lab demo --keep-running --admin-port 9464",
+            "Pause and cancel a send to 100,000 devices": "heliograph-lab demo --campaign",
         ],
         exitCodes: [
             0: """
             Every event, or each of its recipients, has exactly one outcome, and it is the \
-            expected one.
+            expected one. With --campaign, it is "accepted" or "cancelled", and there was none \
+            during the pause.
             """,
             1: "An outcome is missing or unexpected, or the demo could not run.",
         ]
     ) { arguments in
+        if arguments[campaign] {
+            guard arguments[events] == nil else {
+                throw UsageError("--events: --campaign makes its own events; leave one of them out")
+            }
+            await demonstrateCampaign(arguments)
+        }
+        guard arguments[devices] == nil else {
+            throw UsageError("--devices: needs --campaign")
+        }
         let demo = Demo(
             events: arguments[events],
             scenario: arguments[scenario],
@@ -44,6 +58,21 @@ enum DemoCommand {
         do {
             let isRight = try await demo.demonstrate()
             Terminal.end(isRight ? .success : .failure)
+        } catch {
+            Terminal.complain("\(error)")
+            Terminal.end(.failure)
+        }
+    }
+
+    private static func demonstrateCampaign(_ arguments: Arguments) async -> Never {
+        let demo = CampaignDemo(
+            devices: arguments[devices] ?? 100_000,
+            keepRunning: arguments[keepRunning],
+            adminPort: arguments[adminPort],
+            logLevel: arguments[logLevel]
+        )
+        do {
+            Terminal.end(try await demo.demonstrate() ? .success : .failure)
         } catch {
             Terminal.complain("\(error)")
             Terminal.end(.failure)
@@ -61,9 +90,21 @@ enum DemoCommand {
         to: "examples/demo-scenario.json",
         help: "How the simulated APNs behaves; see docs/simulator.md."
     )
+    private static let campaign = Option.flag(
+        "campaign",
+        help: "Show how a send to many devices is paused and cancelled; --scenario has no effect."
+    )
+    private static let devices = Option.optional(
+        "devices",
+        .integer(1000...1_000_000, "count"),
+        help: "With --campaign: to how many devices, from 1000 to 1000000. [default: 100000]"
+    )
     private static let keepRunning = Option.flag(
         "keep-running",
-        help: "After that, keep producing events and serving the admin port until Ctrl-C."
+        help: """
+            After that, keep producing events (not with --campaign) and serving the admin port \
+            until Ctrl-C.
+            """
     )
     private static let adminPort = Option.defaulted(
         "admin-port",
@@ -94,7 +135,7 @@ private struct Demo {
     func demonstrate() async throws -> Bool {
         let events = try DemoEvent.read(self.events ?? "examples/events.ndjson")
         let world = try DemoWorld(
-            scenario: scenario,
+            scenario: DemoWorld.scenario(in: scenario),
             bundleIDs: self.events == nil ? DemoWorld.bundleIDs : ["*"],
             adminPort: adminPort,
             logLevel: logLevel.rawValue

@@ -38,6 +38,13 @@ final class DemoPublisher {
         try flush()
     }
 
+    func publish(_ records: [(key: [UInt8], value: [UInt8])], to topic: KafkaTopic) throws {
+        for record in records {
+            try producer.produce(topic: topic, key: record.key, value: record.value, tag: 0)
+        }
+        try flush()
+    }
+
     private func flush() throws {
         var reports: [ProducerEvent] = []
         while producer.outstanding > 0 {

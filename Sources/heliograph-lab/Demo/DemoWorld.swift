@@ -11,8 +11,24 @@ final class DemoWorld: Sendable {
     static let source = KafkaTopic("notifications")
     static let results = KafkaTopic("notifications.results")
     private static let partitions = 4
+    /// So many that the embedded Kafka, which keeps 5 MB per partition, keeps every outcome of a
+    /// campaign.
+    private static let partitionsOfManyResults = 16
     /// The bundle IDs of the demo's own events; the last is the topic of device management.
     static let bundleIDs = ["com.example.News", "com.example.Chat", "com.apple.mgmt.*"]
+
+    /// What the demo of a campaign needs in addition.
+    struct Campaign: Sendable {
+        /// The topic of the orders.
+        let topic: KafkaTopic
+        /// `limits.in_flight_events`.
+        let inFlight: Int
+        /// The admin port's.
+        let password: String
+
+        /// The delays of the retry topics, in which paused events wait.
+        fileprivate static let delays = ["1s", "5s"]
+    }
 
     let kafka: EmbeddedKafka
     let simulator: RunningSimulator
@@ -20,19 +36,29 @@ final class DemoWorld: Sendable {
     private let folder: String
 
     /// Starts Kafka and APNs, and configures the service for them.
-    init(scenario: String, bundleIDs: [String], adminPort: UInt16, logLevel: String) throws {
+    init(
+        scenario: Scenario,
+        bundleIDs: [String],
+        adminPort: UInt16,
+        logLevel: String,
+        campaign: Campaign? = nil
+    ) throws {
         kafka = try EmbeddedKafka()
-        for topic in ["", ".results", ".token-status", ".dead-letters"] {
+        let delays = campaign == nil ? [] : Campaign.delays
+        let topics = ["", ".token-status", ".dead-letters"] + delays.map { ".retry.\($0)" }
+        for topic in topics {
             try kafka.createTopic(
                 KafkaTopic(Self.source.name + topic),
                 partitions: Self.partitions
             )
         }
+        try kafka.createTopic(
+            Self.results,
+            partitions: campaign == nil ? Self.partitions : Self.partitionsOfManyResults
+        )
+        if let campaign { try kafka.createTopic(campaign.topic, partitions: 1) }
         var simulation = SimulatorConfiguration()
-        guard let text = FileManager.default.contents(atPath: scenario) else {
-            throw DemoError("scenario file '\(scenario)' cannot be read")
-        }
-        simulation.scenario = try ScenarioFile.parse(Array(text))
+        simulation.scenario = scenario
         simulator = try APNsSimulator(simulation).start()
         folder = try Self.makeFolder()
         configuration = try Self.configure(
@@ -41,8 +67,17 @@ final class DemoWorld: Sendable {
             folder: folder,
             bundleIDs: bundleIDs,
             adminPort: adminPort,
-            logLevel: logLevel
+            logLevel: logLevel,
+            campaign: campaign
         )
+    }
+
+    /// Reads the scenario of the simulated APNs.
+    static func scenario(in file: String) throws -> Scenario {
+        guard let text = FileManager.default.contents(atPath: file) else {
+            throw DemoError("scenario file '\(file)' cannot be read")
+        }
+        return try ScenarioFile.parse(Array(text))
     }
 
     deinit {
@@ -67,7 +102,8 @@ final class DemoWorld: Sendable {
         folder: String,
         bundleIDs: [String],
         adminPort: UInt16,
-        logLevel: String
+        logLevel: String,
+        campaign: Campaign?
     ) throws -> Configuration {
         guard let ca = simulator.caPEM, let key = simulator.signingKey,
             let production = simulator.productionPort, let sandbox = simulator.sandboxPort
@@ -75,7 +111,7 @@ final class DemoWorld: Sendable {
         let patterns = bundleIDs.map { "\"\($0)\"" }.joined(separator: ", ")
         try Data(ca).write(to: URL(filePath: folder + "/ca.pem"))
         try LabFile.write(key.pem, to: folder + "/key.p8", named: "key", isSecret: true)
-        let yaml = """
+        var yaml = """
             kafka:
               bootstrap_servers: \(kafka.bootstrapServers)
               group_id: heliograph
@@ -94,11 +130,25 @@ final class DemoWorld: Sendable {
                 production: https://localhost:\(production)
                 sandbox: https://localhost:\(sandbox)
               ca_file: \(folder)/ca.pem
-            retry: {later: []}
             shards: 1
-            admin: {host: 127.0.0.1, port: \(adminPort)}
             log: {level: \(logLevel), format: text}
+
             """
+        if let campaign {
+            let file = folder + "/password"
+            try Data(campaign.password.utf8).write(to: URL(filePath: file))
+            yaml += """
+                retry: {later: [\(Campaign.delays.joined(separator: ", "))]}
+                admin: {host: 127.0.0.1, port: \(adminPort), bearer_token_file: \(file)}
+                campaigns: {topic: \(campaign.topic)}
+                limits: {in_flight_events: \(campaign.inFlight)}
+                """
+        } else {
+            yaml += """
+                retry: {later: []}
+                admin: {host: 127.0.0.1, port: \(adminPort)}
+                """
+        }
         return try Configuration(yaml: yaml, fileName: "the demo's configuration")
     }
 }

@@ -38,6 +38,7 @@ def document(uptime=40_000, ready=True, reasons=(), state="running", points=POIN
         "uptime_seconds": uptime,
         "readiness": {"ready": ready, "reasons": list(reasons), "warnings": []},
         "reasons": [],
+        "campaigns": {"allows_orders": False, "shown": [], "others": 0},
         "history": {
             "interval_seconds": INTERVAL,
             "point_count": POINTS,
@@ -140,6 +141,33 @@ def busy():
     return told
 
 
+def campaign(name, order=None, holds="running", rate=0, in_flight=0, waiting=0, **outcomes):
+    return {
+        "campaign": name,
+        "holds": holds,
+        "order": order and {"per_second": None, "until": None, **order},
+        "written_at_seconds": 1_795_775_400 if order else None,
+        "sent": outcomes.get("accepted", 0),
+        "outcomes": {**dict.fromkeys(OUTCOMES, 0), **outcomes},
+        "outcomes_per_second": rate,
+        "in_flight": in_flight,
+        "waiting": waiting,
+    }
+
+
+def campaigns():
+    """One of each state."""
+    return [
+        campaign("breaking-news", rate=2_210.4, in_flight=480, waiting=9_520, accepted=412_007,
+                 unregistered=1_204, duplicate=3),
+        campaign("spring-sale", {"state": "paused", "per_second": 500}, "paused", waiting=2_500,
+                 accepted=31_904),
+        campaign("weekly-digest", {"state": "running", "per_second": 0.5, "until": 4_000_000_000},
+                 "paced", rate=0.5, waiting=12, accepted=77),
+        campaign("wrong-one", {"state": "cancelled"}, "cancelled", accepted=120, cancelled=99_880),
+    ]  # fmt: skip
+
+
 def degraded():
     """A parked credential, an unreachable endpoint, growing lag, a certificate that expires soon."""
     told = busy()
@@ -171,6 +199,7 @@ def degraded():
         metrics["partition_paused"][partition]["value"] = 1
         metrics["kafka_consumer_lag_records"][partition]["value"] = 38_000 + partition
     metrics["token_fuse_blown"][0]["value"] = 1
+    told["campaigns"] = {"allows_orders": True, "shown": campaigns(), "others": 7}
     metrics["events_giving_up"] = labelled("credential", {"example": 1, "": 0})
     metrics["produce_errors_total"] = labelled("record", {"outcome": 17})
     told["reasons"].insert(
@@ -199,6 +228,9 @@ class ScriptedService:
     def __init__(self, page, headers):
         self.status = idle()
         self.answers = 0
+        # (path, Origin) of each request for an order, and what is answered.
+        self.orders = []
+        self.order_answer = (200, "done")
         self.is_silent = False
         service = self
 
@@ -216,8 +248,13 @@ class ScriptedService:
                 else:
                     self.send_error(404)
 
-            def answer(self, body, fields):
-                self.send_response(200)
+            def do_POST(self):
+                service.orders.append((self.path, self.headers["Origin"]))
+                status, text = service.order_answer
+                self.answer(text.encode(), {"Content-Type": "text/plain"}, status)
+
+            def answer(self, body, fields, status=200):
+                self.send_response(status)
                 for name, value in fields.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body)))

@@ -1,8 +1,5 @@
-import EventCodec
-package import Vocabulary
-
 /// What an operator changes about a campaign; everything else of its order stays.
-package enum CampaignChange: Hashable, Sendable {
+public enum CampaignChange: Hashable, Sendable {
     /// Nil: until the campaign is resumed.
     case pause(until: Timestamp?)
     /// Also a campaign that is cancelled, if so confirmed.
@@ -12,27 +9,27 @@ package enum CampaignChange: Hashable, Sendable {
     case pace(perSecond: Double?, until: Timestamp?)
 
     /// Why a change is not possible.
-    package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
-        package let description: String
+    public enum Refusal: Error, Hashable, Sendable {
+        /// A cancelled campaign is neither paused nor paced.
+        case isCancelled
+        /// A cancelled campaign runs again only if that is confirmed.
+        case isUnconfirmed
+        /// The campaign is paused, and the end of its pace would end the pause.
+        case endsPause
     }
 
     /// The campaign's next order; nil: it needs none.
     ///
     /// A pause or pace that is over counts as if it had never been. Pause and resume keep the pace,
     /// but not its end: an order has only one.
-    package func order(after old: CampaignOrder?, now: Timestamp) throws(Refusal) -> CampaignOrder?
-    {
+    public func order(after old: CampaignOrder?, now: Timestamp) throws(Refusal) -> CampaignOrder? {
         let effect = (old ?? CampaignOrder(.running)).effect(at: now)
         if case .cancelled = effect {
             switch self {
             case .cancel: return old
             case .resume(isConfirmed: true): return nil
-            case .resume(isConfirmed: false):
-                throw Refusal(
-                    description: "is cancelled; add --yes to let it run again: events that ended"
-                        + " stay as they are"
-                )
-            case .pause, .pace: throw Refusal(description: "is cancelled; resume it first")
+            case .resume(isConfirmed: false): throw .isUnconfirmed
+            case .pause, .pace: throw .isCancelled
             }
         }
         let pace = pace(of: effect, old)
@@ -44,11 +41,7 @@ package enum CampaignChange: Hashable, Sendable {
         case .cancel: return CampaignOrder(.cancelled)
         case .pace(let perSecond, let until):
             if case .paused(let end) = effect {
-                guard until == nil else {
-                    throw Refusal(
-                        description: "is paused, so --until would end the pause; resume it first"
-                    )
-                }
+                guard until == nil else { throw .endsPause }
                 return CampaignOrder(.paused, perSecond: perSecond, until: end)
             }
             return perSecond.map { CampaignOrder(.running, perSecond: $0, until: until) }

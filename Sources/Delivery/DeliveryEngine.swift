@@ -1236,10 +1236,8 @@ public struct DeliveryEngine: Sendable {
         if assignment.isCommitWanted || publishing.isFull || tally.isDue { publishing.close() }
         guard let members = publishing.membersToCommit else { return }
         var settled: [SettledRecord] = []
-        for id in members {
-            deliveries[id].forEachSettledRecord { settled.append($0) }
-            tallyPending(id)
-        }
+        for id in members { deliveries[id].forEachSettledRecord { settled.append($0) } }
+        for id in members { tallyPending(id) }
         let commits = assignment.takeCommits(settling: settled)
         if publishing.commit(commits, withTally: tally.mayWrite) {
             decision.tallies += tally.takeRecords()

@@ -15,8 +15,8 @@ package enum OutcomeNews: Sendable {
     /// A transactional call failed.
     ///
     /// `metadataLimit` is set if the cause was a commit's metadata: commits now have at most this
-    /// many characters.
-    case transactionFailed(KafkaError, metadataLimit: Int? = nil)
+    /// many characters. `isOfTally`: the cause seems to be the tally topic.
+    case transactionFailed(KafkaError, metadataLimit: Int? = nil, isOfTally: Bool = false)
     /// Kafka has a record of the tally topic; with transactions, it is not committed yet.
     case tallyTaken
     /// Kafka has not accepted a record of the tally topic; its counts are written again later.

@@ -43,6 +43,8 @@ package struct OutcomeProducer: ~Copyable {
     private var isGapped = false
     /// Whether a record of the tally could not be queued, so that the transaction lacks it.
     private var lacksTally = false
+    /// The records of the tally in the transaction that is being committed.
+    private var tallyBatch: UInt32?
     /// For the message with which the process ends.
     private var lastTransactionError: KafkaError?
     /// Why the process must end.
@@ -144,6 +146,7 @@ package struct OutcomeProducer: ~Copyable {
                 headers: nil,
                 tag: record.rawTag
             )
+            if isTransactional { tallyBatch = record.batch }
         } catch {
             if isTransactional { lacksTally = true }
             engine.tallyRefused(record.batch)
@@ -402,6 +405,7 @@ package struct OutcomeProducer: ~Copyable {
         switch answer {
         case .success:
             lastTransactionError = nil
+            tallyBatch = nil
             let committed = engine.transactionCallSucceeded()
             for (written, _) in committed { records.concluded(written.delivery) }
             return .transactionCallSucceeded(committed)
@@ -410,12 +414,20 @@ package struct OutcomeProducer: ~Copyable {
             lastTransactionError = cause
             let isTooLarge = cause.code == .offsetMetadataTooLarge
             let limit = isTooLarge ? engine.commitMetadataRefused() : nil
+            var isOfTally = false
+            if let tallyBatch, cause.mayBeOfTallyTopic {
+                // Everything else in the transaction is acknowledged. The record's own report does
+                // not say why, if the coordinator refuses to add its partition.
+                engine.tallyRefused(tallyBatch)
+                isOfTally = true
+            }
+            if failure.error.kind != .retriable { tallyBatch = nil }
             engine.transactionCallFailed(
                 failure.error.kind,
                 isInDoubt: failure.isInDoubt,
                 now: now
             )
-            return .transactionFailed(cause, metadataLimit: limit)
+            return .transactionFailed(cause, metadataLimit: limit, isOfTally: isOfTally)
         }
     }
 
@@ -455,6 +467,15 @@ package struct OutcomeProducer: ~Copyable {
 extension KafkaError {
     /// Whether the record was dropped because its transaction failed or was aborted.
     fileprivate var isPurge: Bool { code == .purgedInQueue || code == .purgedInFlight }
+
+    /// Whether a commit failed because of a topic, or because of an error before it.
+    fileprivate var mayBeOfTallyTopic: Bool {
+        switch code {
+        case .topicAuthorizationFailed, .unknownTopicOrPartition, .clientUnknownTopic, .wrongState:
+            true
+        default: false
+        }
+    }
 }
 
 /// When to replace a producer that failed permanently.

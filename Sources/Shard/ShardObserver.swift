@@ -51,8 +51,8 @@ package struct ShardObserver {
     private let sourceCount: Int
     private var partitionStatuses: [ShardStatus.PartitionStatus] = []
     private var campaigns: [CampaignProgress] = []
-    /// The last refusal by the tally topic that was logged, and when.
-    private var tallyRefusal: (error: KafkaError, at: Instant)?
+    /// When a refusal by the tally topic was last logged; nil: it has accepted a record since.
+    private var tallyRefusal: Instant?
 
     package init(
         _ settings: ShardSettings,
@@ -303,7 +303,8 @@ package struct ShardObserver {
             metrics.campaignTallyRecords.add()
             if tallyRefusal != nil { tallyTaken() }
         case .tallyRefused(let error): tallyRefused(error, now: now)
-        case .transactionFailed(let error, let limit):
+        case .transactionFailed(let error, let limit, let isOfTally):
+            if isOfTally { tallyRefused(error, now: now) }
             if let limit { commitMetadataRefused(limit: limit) }
             metrics.commits[.failed].add()
             transactionFailed(error)
@@ -342,12 +343,8 @@ package struct ShardObserver {
     /// The tally topic did not accept a record; this is logged once a minute.
     private mutating func tallyRefused(_ error: KafkaError, now: Moment) {
         metrics.produceErrors[.campaignTally].add()
-        if let last = tallyRefusal, last.error.code == error.code,
-            now.instant - last.at < .seconds(60)
-        {
-            return
-        }
-        tallyRefusal = (error, now.instant)
+        if let tallyRefusal, now.instant - tallyRefusal < .seconds(60) { return }
+        tallyRefusal = now.instant
         log.warning(
             "campaign tally cannot be written; its sums are too small until it is",
             [.error: "\(topics.campaignTally?.name ?? "no topic"): \(error)"]

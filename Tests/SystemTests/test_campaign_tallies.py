@@ -12,7 +12,7 @@ from harness.commands import run_command
 from harness.deadlines import eventually
 from harness.events import encoded, new_event
 from harness.kafka import Written
-from harness.retries import create_retry_topics
+from harness.retries import create_retry_topics, retrying
 from harness.rights import Rights
 
 CAMPAIGN = 'spring "sale" ü'
@@ -90,7 +90,7 @@ class Bed:
         [line] = ended.out
         shown = json.loads(line)
         assert shown["complete"]
-        return collections.Counter({"sent": shown["sent"], **shown["outcomes"]})
+        return +collections.Counter({"sent": shown["sent"], **shown["outcomes"]})
 
 
 def mixed(count):
@@ -122,13 +122,13 @@ def counted(service, name):
 def test_every_kind_of_end_is_counted(broker, benches, simulators, tmp_path, kind):
     bed = Bed(broker, benches, simulators({"rules": [DEAD, LATER]}), tmp_path, kind)
     create_retry_topics(bed.bench, "1s")
-    retry = {"later": ["1s"], "here_for": "0s"}
+    retry = retrying("1s")
     service = bed.start(retry=retry).wait_until_ready()
     events = [
         new_event(campaign=CAMPAIGN),
         new_event(campaign=CAMPAIGN, device_token="dead" + "0" * 60),
         new_event(campaign=CAMPAIGN, device_token="1a7e" + "0" * 60),
-        new_event(campaign=CAMPAIGN, expiration=1),
+        new_event(campaign=CAMPAIGN, expiration=1_600_000_000),
         new_event(campaign=CAMPAIGN, priority=7),
         new_event(campaign="other"),
         new_event(),
@@ -139,7 +139,7 @@ def test_every_kind_of_end_is_counted(broker, benches, simulators, tmp_path, kin
         CAMPAIGN: {"sent": 3, "accepted": 2, "unregistered": 1, "expired": 1, "invalid": 1},
         "other": {"sent": 1, "accepted": 1},
     }
-    eventually(lambda: bed.tallies() == wanted, 30, service.child.output)
+    eventually(lambda: bed.tallies() == wanted, 30, lambda: f"{wanted}, not {bed.tallies()}")
     assert counted(service, "campaign_tally_records_total") > 0
     assert bed.shown(CAMPAIGN) == wanted[CAMPAIGN]
     ended = bed.command("show", "other")
@@ -156,7 +156,7 @@ def test_every_kind_of_end_is_counted(broker, benches, simulators, tmp_path, kin
     service = bed.start("b", retry=retry).wait_until_ready()
     bed.produce([new_event(campaign="other")])
     wanted["other"] = {"sent": 2, "accepted": 2}
-    eventually(lambda: bed.tallies() == wanted, 30, service.child.output)
+    eventually(lambda: bed.tallies() == wanted, 30, lambda: f"{wanted}, not {bed.tallies()}")
     service.drain()
     assert bed.shown("other") == wanted["other"]
 
@@ -232,7 +232,7 @@ def test_a_topic_that_refuses_records_stops_nothing(apache, benches, simulators,
     assert bed.expected() == {CAMPAIGN: {"sent": 30, "accepted": 30}}
     assert bed.tallies() == {CAMPAIGN: {"sent": 10, "accepted": 10}}
     warning = "campaign tally cannot be written; its sums are too small until it is"
-    [line] = service.log_lines(warning)
+    line = service.log_lines(warning)[0]
     assert bed.topic in line["error"] and "TOPIC_AUTHORIZATION_FAILED" in line["error"]
 
     rights.set(allowed)

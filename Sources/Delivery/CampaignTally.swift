@@ -53,7 +53,7 @@ struct CampaignTally: Sendable {
     private static let sweepInterval = Duration.seconds(60)
     /// How long counts wait for a commit to be written with.
     private static let patience = Duration.seconds(1)
-    /// After refusals by the topic. With transactions, each try may cost one of them.
+    /// After refusals by the topic; with transactions, each try may cost one of them.
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(300))
 
     /// Whether there is a topic to write to.

@@ -774,7 +774,7 @@ MUTATIONS = [
         [expression(ENGINE, "held + campaigns.due(now: now, in: deliveries)", "held")],
     ),
     Mutation(
-        "keep the counts of an aborted transaction",
+        "keep an aborted transaction's counts in the tally",
         [statements(TALLY, "            entries[place].discardPending()\n")],
     ),
     Mutation(
@@ -782,7 +782,7 @@ MUTATIONS = [
         [expression(TALLY, "batches.last?.number", "nil")],
     ),
     Mutation(
-        "count an event that has another record twice",
+        "count an event that has another record twice in the tally",
         [
             expression(
                 ENGINE,

@@ -94,6 +94,7 @@ def test_channels_are_the_topics_that_are_created():
     # A source of broadcasts is optional, and so are campaigns.
     assert told.pop("broadcasts") is False
     assert told.pop("notifications.campaigns") is True
+    assert told.pop("notifications.campaign-tallies") is False
     assert told == {name: "cleanup.policy=compact" in line for name, line in created.items()}
 
 

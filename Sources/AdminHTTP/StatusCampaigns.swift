@@ -95,8 +95,8 @@ package struct CampaignRates: Hashable, Sendable {
         let totals: [CampaignName: Int]
     }
 
-    /// The number of `StatusHistory.interval`s over which a rate is averaged.
-    private static let span = 3
+    /// A rate over a shorter time would jump.
+    private static let minMilliseconds: Int64 = 2000
 
     /// Oldest first.
     private var readings: [Reading] = []
@@ -107,19 +107,21 @@ package struct CampaignRates: Hashable, Sendable {
     package mutating func record(_ totals: [CampaignName: Int], uptimeMilliseconds: Int64) {
         if let last = readings.last, uptimeMilliseconds <= last.uptimeMilliseconds { return }
         readings.append(Reading(uptimeMilliseconds: uptimeMilliseconds, totals: totals))
-        if readings.count > Self.span { readings.removeFirst() }
+        if readings.count > 2 { readings.removeFirst() }
     }
 
-    /// Outcomes per second since the oldest reading.
+    /// Outcomes per second over the last 2 to 7 seconds.
     ///
-    /// - Returns: nil before the first reading.
+    /// - Returns: nil in the first seconds.
     package func rate(
         of campaign: CampaignName,
         total: Int,
         uptimeMilliseconds: Int64
     ) -> Double? {
-        guard let first = readings.first(where: { $0.uptimeMilliseconds < uptimeMilliseconds })
-        else { return nil }
+        let first = readings.last {
+            $0.uptimeMilliseconds <= uptimeMilliseconds - Self.minMilliseconds
+        }
+        guard let first else { return nil }
         // A shard that gives up a partition forgets its counts.
         let difference = max(0, total - (first.totals[campaign] ?? 0))
         return Double(difference) * 1000 / Double(uptimeMilliseconds - first.uptimeMilliseconds)

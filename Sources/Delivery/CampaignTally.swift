@@ -349,8 +349,8 @@ public struct CampaignProgress: Hashable, Sendable {
     public var counts = OutcomeCounts()
     /// Events in memory, without those that wait.
     public var inFlight = 0
-    /// Events in memory that wait until their campaign may send, and recipients that wait for a
-    /// place.
+    /// Events in memory that wait until their campaign may send, or are on their way to a retry
+    /// topic, and recipients that wait for a place.
     public var waiting = 0
 
     public init(_ campaign: CampaignName) {

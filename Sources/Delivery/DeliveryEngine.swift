@@ -2305,6 +2305,9 @@ public struct DeliveryEngine: Sendable {
             switch delivery.place {
             case .atCampaign, .held:
                 byKey[key, default: CampaignProgress(name)].waiting += count
+            // On its way to a retry topic.
+            case .publishing where delivery.conclusion?.isEnd == false:
+                byKey[key, default: CampaignProgress(name)].waiting += count
             default: byKey[key, default: CampaignProgress(name)].inFlight += count
             }
         }

@@ -121,15 +121,18 @@ import Vocabulary
         }
         #expect(rate(7, 1_000) == nil)
         rates.record([:], uptimeMilliseconds: 1_000)
-        #expect(rate(7, 1_000) == nil)
+        #expect(rate(7, 2_999) == nil)
         // It was not there at the first reading.
         #expect(rate(20, 3_000) == 10)
         rates.record([name: 100], uptimeMilliseconds: 6_000)
         rates.record([name: 100], uptimeMilliseconds: 6_000)
         rates.record([name: 200], uptimeMilliseconds: 11_000)
-        rates.record([name: 300], uptimeMilliseconds: 16_000)
-        #expect(rate(400, 21_000) == 20)
+        #expect(rate(200, 12_999) == 100_000.0 / 6_999)
+        #expect(rate(240, 13_000) == 20)
+        // Nothing for a while.
+        rates.record([name: 240], uptimeMilliseconds: 16_000)
+        #expect(rate(240, 18_000) == 0)
         // Counts go with a partition.
-        #expect(rate(50, 21_000) == 0)
+        #expect(rate(50, 18_000) == 0)
     }
 }

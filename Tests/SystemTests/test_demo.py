@@ -79,6 +79,7 @@ def test_each_recipient_has_its_own_expectation(change, expected, code, said, tm
     assert said in run.stdout, run.stdout
 
 
+@pytest.mark.takes(25)
 def test_a_campaign_is_paused_resumed_and_cancelled():
     run = demo("--campaign", "--devices", 2000)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -48,7 +48,7 @@ const drawCampaigns = ({ campaigns }) => {
     delete tables.campaigns;
   }
   const table = tableIn("campaigns", {
-    caption: "Outcomes and events in this process; what waits in Kafka is not counted",
+    caption: "Outcomes and events in memory in this process; what waits in Kafka is not counted",
     columns, numbers: [2, 3, 4, 5, 6, 7],
   });
   table.fill(rows.map(one => {

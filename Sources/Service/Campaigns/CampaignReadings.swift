@@ -27,8 +27,11 @@ struct CampaignReadings: Sendable {
         return counts
     }
 
+    /// Reads the table of campaigns.
+    ///
     /// - Parameter rate: Returns the recent outcomes per second of a campaign with that many in
     ///   total; nil: not known yet.
+    /// - Returns: Those with an order, or with outcomes or events in this process.
     func table(_ rate: (CampaignName, Int) -> Double?) -> StatusCampaigns {
         let counts = counts
         let orders = reader?.orders ?? CampaignOrders()

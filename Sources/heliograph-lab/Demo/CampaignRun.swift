@@ -13,7 +13,7 @@ final class CampaignRun: Sendable {
     /// If no outcome comes for so long, nothing is on its way.
     private static let silence = Duration.seconds(2)
     /// How long the pause lasts from then on.
-    private static let pause = Duration.seconds(3)
+    private static let pause = Duration.seconds(6)
     /// How long the campaign runs at its pace.
     private static let paced = Duration.seconds(5)
     /// How long repeated outcomes may take.
@@ -98,7 +98,7 @@ final class CampaignRun: Sendable {
         let more = ledger.count - count
         if more > 0 { hasMoved.store(true, ordering: .relaxed) }
         Terminal.print(
-            "3 seconds later: "
+            "\(Self.pause.components.seconds) seconds later: "
                 + (more == 0
                     ? "still \(Self.text(count)) outcomes, so nothing moves"
                     : "NOT AS EXPECTED: \(Self.text(more)) more outcomes")

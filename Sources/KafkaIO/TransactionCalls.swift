@@ -115,12 +115,26 @@ extension Consumer {
         for entry in offsets.entries {
             list.append(entry.partition, offset: entry.offset, metadata: entry.metadata)
         }
-        let milliseconds = Int32(clamping: timeout.milliseconds)
+        do throws(TransactionError) {
+            try send(list, offsets.generation, timeout)
+        } catch {
+            guard error.cause.code == .wrongState else { throw error }
+            // The transaction failed during the call, for instance because a record's partition
+            // cannot be added to it. Another call fails at once, and says why.
+            try send(list, offsets.generation, timeout)
+        }
+    }
+
+    private func send(
+        _ list: borrowing PartitionList,
+        _ generation: GroupGeneration,
+        _ timeout: Duration
+    ) throws(TransactionError) {
         let error = unsafe rd_kafka_send_offsets_to_transaction(
             raw,
             list.raw,
-            offsets.generation.raw,
-            milliseconds
+            generation.raw,
+            Int32(clamping: timeout.milliseconds)
         )
         try unsafe check(error)
     }

@@ -605,7 +605,9 @@ def test_an_order_that_cannot_be_written_says_why(apache, benches, simulators, t
     service = bed.start(**changes).wait_until_ready()
     code, text = ask(service, CAMPAIGN, "pause")
     assert code == 502 and "no right to write" in text and bed.topic in text
-    [line] = service.log_lines("campaign order not written")
+    [line] = eventually(
+        lambda: service.log_lines("campaign order not written"), 10, service.child.output
+    )
     assert (line["campaign"], line["order"]) == (CAMPAIGN, "pause")
     assert bed.newest() == {}
 

@@ -29,8 +29,8 @@ struct CampaignReadings: Sendable {
 
     /// Reads the table of campaigns.
     ///
-    /// - Parameter rate: Returns the recent outcomes per second of a campaign with that many in
-    ///   total; nil: not known yet.
+    /// The page's table; `rate` has the recent outcomes per second of a campaign with that many in
+    /// total, or nil if they are not known yet.
     /// - Returns: Those with an order, or with outcomes or events in this process.
     func table(_ rate: (CampaignName, Int) -> Double?) -> StatusCampaigns {
         let counts = counts

@@ -209,6 +209,26 @@ import Vocabulary
         #expect(owners.count == 2)
     }
 
+    @Test(arguments: [true, false])
+    func `beyond the limit, counts leave memory if the topic has them`(isWritten: Bool) throws {
+        var bench = try Self.bench()
+        let limit = Int64(10_000)
+        var records: [TallyRecord] = []
+        for offset in 1...limit + 1 {
+            let tag = try Self.conclude(offset, of: "campaign \(offset)", &bench)
+            records += bench.turn().tallies
+            bench.engine.published(tag)
+            guard offset == limit else { continue }
+            records += bench.turn(after: .seconds(2)).tallies
+            #expect(records.count == Int(limit))
+            for record in records where isWritten { bench.engine.tallyWritten(record.batch) }
+            for record in records where !isWritten { bench.engine.tallyRefused(record.batch) }
+        }
+        // A tenth goes at once, so that not each campaign has to be sorted.
+        #expect(bench.engine.campaignProgress.count == (isWritten ? 9_001 : 10_000))
+        #expect(bench.engine.untalliedOutcomes == (isWritten ? 0 : 1))
+    }
+
     // MARK: With transactions
 
     private static func transactions() throws -> TransactionalBench {

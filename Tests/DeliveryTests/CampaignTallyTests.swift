@@ -220,7 +220,8 @@ import Vocabulary
             bench.engine.published(tag)
             guard offset == limit else { continue }
             records += bench.turn(after: .seconds(2)).tallies
-            #expect(records.count == Int(limit))
+            // The first one precedes a commit, and stays unanswered.
+            #expect(records.count == Int(limit) - 1)
             for record in records where isWritten { bench.engine.tallyWritten(record.batch) }
             for record in records where !isWritten { bench.engine.tallyRefused(record.batch) }
         }

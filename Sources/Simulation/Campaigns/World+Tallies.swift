@@ -36,8 +36,10 @@ struct SimulatedTallies {
     var own: [MemberID: [Key: Own]] = [:]
     /// The batches of a member that are on their way, and since when.
     var underWay: [MemberID: [(batch: UInt32, since: Instant)]] = [:]
-    /// The last batch of a member that was refused, until a later one is written.
+    /// The newest batch of a member when one of its batches was refused, until a later one is
+    /// written that has the refused counts, too.
     var refused: [MemberID: UInt32] = [:]
+    var newestBatch: [MemberID: UInt32] = [:]
 
     init(seed: UInt64) {
         dice = Dice(seed: seed &* 0xA076_1D64)
@@ -90,6 +92,7 @@ extension World {
             return produce(record, inTransactionOf: member, isRefused: isRefused)
         }
         tallies.underWay[member.id, default: []].append((record.batch, now))
+        tallies.newestBatch[member.id] = record.batch
         let request = TallyRequest(
             member: member.id,
             producer: member.producer,
@@ -143,10 +146,11 @@ extension World {
             tallies.underWay[member.id]?.remove(at: place)
         }
         if request.isRefused {
-            tallies.refused[member.id] = batch
+            tallies.refused[member.id] = tallies.newestBatch[member.id]
             member.engine.tallyRefused(batch)
         } else {
-            if let refused = tallies.refused[member.id], refused < batch {
+            let isLast = tallies.underWay[member.id]?.isEmpty ?? true
+            if isLast, let refused = tallies.refused[member.id], refused < batch {
                 tallies.refused[member.id] = nil
             }
             member.engine.tallyWritten(batch)

@@ -1239,8 +1239,11 @@ public struct DeliveryEngine: Sendable {
         for id in members { deliveries[id].forEachSettledRecord { settled.append($0) } }
         for id in members { tallyPending(id) }
         let commits = assignment.takeCommits(settling: settled)
-        if publishing.commit(commits, withTally: tally.mayWrite) {
-            decision.tallies += tally.takeRecords()
+        // Records of the tally come before the turn's steps, thus before a `begin` among them. Such a
+        // transaction has no outcomes yet.
+        let mayTally = tally.mayWrite && !decision.transactions.contains(.begin)
+        if publishing.commit(commits, withTally: mayTally) {
+            if mayTally { decision.tallies += tally.takeRecords() }
         } else {
             assignment.commitFinished(failed: [])
         }

@@ -315,9 +315,12 @@ import Vocabulary
             #expect(turn.tallies.isEmpty)
             #expect(bench.succeed() == [tag.delivery])
         }
-        _ = bench.bench.turn()
+        // Records of the turn that begins a transaction would precede it.
+        let begun = bench.bench.turn(after: .seconds(2))
+        #expect(begun.transactions == [.begin])
+        #expect(begun.tallies.isEmpty)
         // A transaction of its own has the counts, once the topic is to be tried again.
-        let late = bench.bench.turn(after: .seconds(2)) + bench.bench.turn()
+        let late = bench.bench.turn() + bench.bench.turn()
         #expect(late.tallies.map(\.counts) == [Self.counts([.accepted: 1])])
         #expect(late.commits == [])
         bench.succeed()

@@ -67,7 +67,8 @@ extension World {
         by member: Member
     ) {
         guard let index = member.cursorIndex(of: commit.partition) else { return }
-        let cursor = (member.heldCursors ?? member.cursors)[index]
+        let held = member.heldCursors?.first { $0.partition == commit.partition }
+        let cursor = held ?? member.cursors[index]
         checkRecipientsAreComplete(commit, reader, cursor, by: member)
         // Metadata close to the broker's size limit may have been cut.
         guard plan.metadataLimit == 4096, commit.metadata.utf8.count < 4000 else { return }

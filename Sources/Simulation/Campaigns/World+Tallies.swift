@@ -188,6 +188,9 @@ extension World {
             let campaign = record.conclusion.outcome(of: record.arrival)?.subject.campaign
         else { return }
         let place = record.arrival.record
+        // A commit covers no outcome of a reading in an earlier assignment; it may come later.
+        guard isOfThisAssignment(record.arrival.receivedAt.instant, place.partition, member)
+        else { return }
         let key = SimulatedTallies.Key(campaign: campaign, partition: place.partition)
         tallies.own[member.id, default: [:]][key, default: .init()].acknowledged
             .append(place.offset.rawValue)

@@ -332,11 +332,21 @@ extension World {
         }
     }
 
+    /// Whether a record arrived since its partition was assigned, or was read again as a new one.
+    func isOfThisAssignment(
+        _ arrivedAt: Instant,
+        _ partition: PartitionID,
+        _ member: Member
+    ) -> Bool {
+        guard let assignedAt = member.assignedAt, let index = member.cursorIndex(of: partition)
+        else { return false }
+        return arrivedAt >= member.cursors[index].restartedAt ?? assignedAt
+    }
+
     /// Notes that the record is done, as far as the member can know.
     mutating func settled(_ pending: Member.Pending, by member: Member) {
-        guard let assignedAt = member.assignedAt,
-            let index = member.cursorIndex(of: pending.partition),
-            pending.arrivedAt >= member.cursors[index].restartedAt ?? assignedAt
+        guard isOfThisAssignment(pending.arrivedAt, pending.partition, member),
+            let index = member.cursorIndex(of: pending.partition)
         else { return }
         guard !pending.recipients.isEmpty else {
             return member.cursors[index].settle(pending.offset)

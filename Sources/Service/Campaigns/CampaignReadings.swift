@@ -27,11 +27,10 @@ struct CampaignReadings: Sendable {
         return counts
     }
 
-    /// Reads the table of campaigns.
+    /// Reads the table: campaigns with an order, or with outcomes or events in this process.
     ///
-    /// The page's table; `rate` has the recent outcomes per second of a campaign with that many in
-    /// total, or nil if they are not known yet.
-    /// - Returns: Those with an order, or with outcomes or events in this process.
+    /// `rate` returns the recent outcomes per second of a campaign with that many in total; nil: they
+    /// are not known yet.
     func table(_ rate: (CampaignName, Int) -> Double?) -> StatusCampaigns {
         let counts = counts
         let orders = reader?.orders ?? CampaignOrders()

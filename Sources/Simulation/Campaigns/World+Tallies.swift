@@ -36,8 +36,8 @@ struct SimulatedTallies {
     var own: [MemberID: [Key: Own]] = [:]
     /// The batches of a member that are on their way, and since when.
     var underWay: [MemberID: [(batch: UInt32, since: Instant)]] = [:]
-    /// The newest batch of a member when one of its batches was refused, until a later one is
-    /// written that has the refused counts, too.
+    /// The newest batch of a member when one of its batches was refused or lost, until a later one
+    /// is written that has those counts, too.
     var refused: [MemberID: UInt32] = [:]
     var newestBatch: [MemberID: UInt32] = [:]
 
@@ -159,7 +159,12 @@ extension World {
     }
 
     /// The member has another producer, and what the last one had on its way may be lost.
-    mutating func talliesLost(by member: Member) { tallies.underWay[member.id] = nil }
+    ///
+    /// A commit has waited for them, and waits no longer because of that.
+    mutating func talliesLost(by member: Member) {
+        guard tallies.underWay.removeValue(forKey: member.id)?.isEmpty == false else { return }
+        tallies.refused[member.id] = tallies.newestBatch[member.id]
+    }
 
     /// Notes what is settled when a commit is decided that waits for the tally.
     mutating func noteHeldCommit(of member: Member, _ decision: TurnDecision) {

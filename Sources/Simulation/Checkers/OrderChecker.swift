@@ -44,10 +44,13 @@ extension World {
     ///
     /// A recipient has its place among them from when it is read, but recipients of one record
     /// always come before those of a later one.
-    mutating func checkOrder(of delivery: Delivery, _ event: SimulatedEvent, by member: Member) {
-        // A record may wait for its schema while later ones are sent.
+    mutating func checkOrder(of delivery: Delivery, _ number: Int32, by member: Member) {
+        // A record may wait for its schema or its campaign while later ones are sent. After a cut,
+        // it may have the place of another one.
+        let event = events[Int(number)]
         let (place, readAt) = (RecordPlace(delivery.arrival), delivery.receivedAt.instant)
-        guard event.schema == nil, !member.order.sent(place, from: readAt, to: event.device)
+        guard event.schema == nil, campaign(of: number) == nil,
+            !member.order.sent(place, from: readAt, to: event.device)
         else { return }
         found(.orderIsKept, "event \(event.identity) to device \(event.device) after a later one")
     }

@@ -18,7 +18,7 @@ extension World {
         checkIsSendable(event)
         checkCampaign(of: event, by: member)
         checkSchema(of: events[Int(event)], by: member)
-        checkOrder(of: delivery, events[Int(event)], by: member)
+        checkOrder(of: delivery, event, by: member)
         checkExpiration(events[Int(event)])
         checkAge(of: delivery)
         checkGivenUp(delivery)

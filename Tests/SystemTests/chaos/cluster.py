@@ -8,6 +8,7 @@ unless a service is killed (docs/guarantees.md).
 import collections.abc
 import contextlib
 import dataclasses
+import itertools
 import json
 import pathlib
 import resource
@@ -19,11 +20,14 @@ import traceback
 from harness.apache_kafka import kafka_version, running_apache_cluster
 from harness.bench import Bench
 from harness.deadlines import eventually
+from harness.events import new_event
 from harness.load import Load
 from harness.simulator import running_simulator
 
 PARTITIONS = 6
 PER_SECOND = 200
+# One event in this many has that many recipients, more than may be in flight.
+FAN_OUT_EVERY, RECIPIENTS = 200, 300
 LATENCY = {"latency_ms": 50}
 # Other tests have a shorter session, and lose it while a coordinator moves.
 SHIPPED = {"session.timeout.ms": 30_000}
@@ -39,6 +43,26 @@ IN_FLIGHT = 200
 KILL_BOUND = int(IN_FLIGHT + 2 * 0.25 * IN_FLIGHT / (LATENCY["latency_ms"] / 1000))
 
 ROWS = {}
+
+
+def events():
+    """Makes events, most of them for one device."""
+    numbers = itertools.count(1)
+
+    def make():
+        number = next(numbers)
+        if number % FAN_OUT_EVERY:
+            return new_event()
+        tokens = [f"fa000000{number * RECIPIENTS + index:056x}" for index in range(RECIPIENTS)]
+        return new_event(device_token=None, recipients=tokens)
+
+    return make
+
+
+def place(message):
+    """The event of an outcome, and which of its recipients."""
+    outcome = json.loads(message.value())
+    return outcome["event_id"], outcome.get("recipient")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +106,9 @@ class World:
         self.members = []
         self.start_member()
         self.load = stack.enter_context(
-            contextlib.closing(Load(self.cluster.kafka, self.bench.topics.source, PER_SECOND))
+            contextlib.closing(
+                Load(self.cluster.kafka, self.bench.topics.source, PER_SECOND, events())
+            )
         )
 
     # Members
@@ -129,14 +155,14 @@ class World:
     # Accounts
 
     def accounts(self):
-        """(events, how many of them are lost, how many pushes are repeated, how many may be)"""
+        """(outcomes owed, how many are lost, how many pushes are repeated, how many may be)"""
         self.load.close()
         self.bench.wait_until_settled(120, service=self.members[-1])
         for member in self.members:
             member.drain(DRAIN_SECONDS)
         told = self.bench.kafka.read_committed(self.bench.topics.results, 120)
-        outcomes = collections.Counter(json.loads(m.value())["event_id"] for m in told)
-        written = set(self.load.written)
+        outcomes = collections.Counter(map(place, told))
+        owed = self.load.owed
         pushes = collections.Counter(push["apns-id"] for push in self.simulator.requests())
         may_repeat = 0
         if self._settings["results"]["transactional"]:
@@ -144,7 +170,7 @@ class World:
             # A lost session aborts the open transaction, which holds at most what is in flight.
             may_repeat = IN_FLIGHT * sum(member.count("partitions lost") for member in self.members)
         repeated = pushes.total() - len(pushes)
-        return len(written), len(written - outcomes.keys()), repeated, may_repeat
+        return len(owed), len(owed - outcomes.keys()), repeated, may_repeat
 
 
 # --- Brokers --------------------------------------------------------------------------------------

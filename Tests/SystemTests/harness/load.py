@@ -32,8 +32,20 @@ class Load:
     @property
     def written(self):
         """The events that Kafka has."""
+        return [event["id"] for event in self._events()]
+
+    @property
+    def owed(self):
+        """The (event, recipient) of each outcome that must come; the recipient may be None."""
+        return {
+            (event["id"], index)
+            for event in self._events()
+            for index in (range(len(event["recipients"])) if "recipients" in event else [None])
+        }
+
+    def _events(self):
         with self._lock:
-            return list(self._written)
+            return [json.loads(value) for value in self._written]
 
     def pause(self):
         """Waits until Kafka has all that is written."""
@@ -74,7 +86,7 @@ class Load:
             self._errors.append("records were left in the producer")
 
     def _write(self, event):
-        key = event["device_token"].encode()
+        key = event.get("device_token", event["id"]).encode()
         self._producer.produce(self._topic, encoded(event), key, on_delivery=self._note)
         self._producer.poll(0)
 
@@ -84,7 +96,7 @@ class Load:
                 self._errors.append(error)
             else:
                 # A record whose first acknowledgement was lost has no offset here.
-                self._written.append(json.loads(message.value())["id"])
+                self._written.append(message.value())
 
 
 def in_turn(*kinds):

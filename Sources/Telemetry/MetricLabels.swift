@@ -228,21 +228,7 @@ extension RecordFraming: MetricLabel {
     }
 }
 
-extension OutcomeKind: MetricLabel {
-    public var position: Int {
-        switch self {
-        case .accepted: 0
-        case .unregistered: 1
-        case .rejected: 2
-        case .invalid: 3
-        case .expired: 4
-        case .suppressed: 5
-        case .duplicate: 6
-        case .undeliverable: 7
-        case .cancelled: 8
-        }
-    }
-}
+extension OutcomeKind: MetricLabel {}
 
 /// The positions in the longer lists.
 private enum Positions {

@@ -18,6 +18,21 @@ public enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
     case undeliverable
     /// Its campaign was cancelled before it was sent.
     case cancelled
+
+    /// The position in `allCases`.
+    public var position: Int {
+        switch self {
+        case .accepted: 0
+        case .unregistered: 1
+        case .rejected: 2
+        case .invalid: 3
+        case .expired: 4
+        case .suppressed: 5
+        case .duplicate: 6
+        case .undeliverable: 7
+        case .cancelled: 8
+        }
+    }
 }
 
 /// What a token-cleanup consumer should do with the device token.

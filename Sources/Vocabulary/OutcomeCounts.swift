@@ -10,17 +10,17 @@ public struct OutcomeCounts: Hashable, Sendable {
     /// Makes counts that were written before; a missing kind is 0.
     public init(sent: Int, _ ended: [OutcomeKind: Int]) {
         self.sent = sent
-        for (kind, count) in ended { self.ended[kind.place] = count }
+        for (kind, count) in ended { self.ended[kind.position] = count }
     }
 
-    public subscript(kind: OutcomeKind) -> Int { ended[kind.place] }
+    public subscript(kind: OutcomeKind) -> Int { ended[kind.position] }
 
     /// All events that have ended.
     public var total: Int { ended.reduce(0, +) }
 
     /// Counts an event that has ended; `isSent`: at least one request was sent for it.
     public mutating func count(_ kind: OutcomeKind, isSent: Bool) {
-        ended[kind.place] += 1
+        ended[kind.position] += 1
         if isSent { sent += 1 }
     }
 
@@ -33,22 +33,5 @@ public struct OutcomeCounts: Hashable, Sendable {
         var sum = left
         sum += right
         return sum
-    }
-}
-
-extension OutcomeKind {
-    /// Its index in `allCases`.
-    fileprivate var place: Int {
-        switch self {
-        case .accepted: 0
-        case .unregistered: 1
-        case .rejected: 2
-        case .invalid: 3
-        case .expired: 4
-        case .suppressed: 5
-        case .duplicate: 6
-        case .undeliverable: 7
-        case .cancelled: 8
-        }
     }
 }

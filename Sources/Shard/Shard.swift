@@ -22,9 +22,9 @@ import Vocabulary
 /// other threads wake it through descriptors. Each iteration is a *turn*:
 ///
 /// 1. wait for a descriptor or the engine's next deadline;
+/// 2. tell the engine what happened: answers, delivery reports, records;
 /// 3. let it decide (`turnEnded`), and carry out its decision;
 /// 4. send what the connections have to send.
-/// 4. send what the connections gathered.
 ///
 /// Noncopyable and not a class: its thread passes it to each turn once, so no exclusivity checks
 /// for the engine or the connections are needed on a record's path.

@@ -23,7 +23,8 @@ def missing():
 
 
 def settings(job):
-    text = configuration(job, job.topics, types.SimpleNamespace(ready=job.apns), job.group)
+    kafka = types.SimpleNamespace(bootstrap_servers=job.bootstrap_servers, fetching={})
+    text = configuration(kafka, job.topics, types.SimpleNamespace(ready=job.apns), job.group)
     # The tests' own; here the defaults are measured.
     del text["kafka"]["properties"]
     text["log"]["level"] = "warning"

@@ -408,7 +408,7 @@ def running_apache_cluster(folder, count=3, has_links=False):
             kafka = Kafka(
                 servers,
                 outer if has_links else None,
-                accepts_commits_in_rebalance=True,
+                is_real=True,
                 replication=count,
             )
             stack.enter_context(contextlib.closing(kafka))
@@ -452,7 +452,7 @@ def running_plain_broker(folder, jvm):
         settings["min.insync.replicas"] = 1
         command = _formatted(folder, settings, jvm)
         broker = stack.enter_context(Broker(command, folder / "data"))
-        kafka = Kafka(f"127.0.0.1:{ports[1]}", accepts_commits_in_rebalance=True)
+        kafka = Kafka(f"127.0.0.1:{ports[1]}", is_real=True)
         stack.enter_context(contextlib.closing(kafka))
         kafka.wait_for_brokers(1, [broker])
         yield kafka
@@ -503,7 +503,7 @@ def _started(folder, more):
 
 @contextlib.contextmanager
 def _reached(folder, ports, broker):
-    kafka = Kafka(f"127.0.0.1:{ports['PLAIN']}", accepts_commits_in_rebalance=True)
+    kafka = Kafka(f"127.0.0.1:{ports['PLAIN']}", is_real=True)
     with contextlib.closing(kafka):
         kafka.wait_for_brokers(1, [broker] if broker else [])
         certificates = Certificates(pathlib.Path(folder) / "certificates")

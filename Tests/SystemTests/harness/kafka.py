@@ -95,7 +95,7 @@ class Kafka:
         own_servers,
         bootstrap_servers=None,
         is_mock=False,
-        accepts_commits_in_rebalance=False,
+        is_real=False,
         replication=1,
     ):
         # What a service is told; the test's own clients may have another way.
@@ -105,7 +105,9 @@ class Kafka:
         # Kafka takes a commit from a member of the current generation until the new one begins.
         # The mock cluster answers REBALANCE_IN_PROGRESS, and noida-db ILLEGAL_GENERATION, for
         # which librdkafka 2.0.2 gives the whole assignment up: what settled last is repeated.
-        self.accepts_commits_in_rebalance = accepts_commits_in_rebalance
+        self.accepts_commits_in_rebalance = is_real
+        # Kafka answers a fetch as soon as there is a record; the others when its time is up.
+        self.fetching = {"fetch.wait.max.ms": 100 if is_real else 10}
         self._replication = replication
         # A broker that starts again is met soon.
         self._client = {
@@ -324,7 +326,7 @@ class Kafka:
                 "group.id": group,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
-                "fetch.wait.max.ms": 10,
+                **self.fetching,
                 "fetch.message.max.bytes": RECORD_BYTES_MAX,
                 # noida-db ignores fetch limits.
                 "receive.message.max.bytes": 1_000_000_000,
@@ -494,4 +496,4 @@ def faulty_cluster():
 def real_cluster():
     """The cluster named by HELIOGRAPH_TEST_BOOTSTRAP, or None."""
     servers = os.environ.get("HELIOGRAPH_TEST_BOOTSTRAP")
-    return Kafka(servers, accepts_commits_in_rebalance=True) if servers else None
+    return Kafka(servers, is_real=True) if servers else None

@@ -58,10 +58,9 @@ def configuration(kafka: Kafka, topics: Topics, simulator, group):
             "bootstrap_servers": kafka.bootstrap_servers,
             "group_id": group,
             "properties": {
-                # noida-db ignores fetch limits; the mock cluster answers a fetch only after that
-                # time.
+                # noida-db ignores fetch limits.
                 "receive.message.max.bytes": 1_000_000_000,
-                "fetch.wait.max.ms": 10,
+                **kafka.fetching,
                 "session.timeout.ms": 6000,
             },
         },

@@ -102,8 +102,8 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     ]
 
     private static let retryable: Set<Code> = [
-        .transport, .timedOut, .messageTimedOut, .allBrokersDown, .queueFull, .waitCoordinator,
-        .purgedInQueue, .purgedInFlight, .requestTimedOut, .leaderNotAvailable,
+        .transport, .timedOut, .messageTimedOut, .noOffset, .allBrokersDown, .queueFull,
+        .waitCoordinator, .purgedInQueue, .purgedInFlight, .requestTimedOut, .leaderNotAvailable,
         .notLeaderForPartition, .networkException, .coordinatorLoadInProgress,
         .coordinatorNotAvailable, .notCoordinator, .notEnoughReplicas,
         .notEnoughReplicasAfterAppend, .rebalanceInProgress, .storageError,
@@ -121,6 +121,7 @@ extension KafkaError.Code {
     /// The request was never sent.
     public static let timedOutInQueue = Self(RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE)
     public static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+    public static let noOffset = Self(RD_KAFKA_RESP_ERR__NO_OFFSET)
     public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
     /// The client does not allow the call in its current state.

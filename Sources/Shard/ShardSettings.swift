@@ -78,8 +78,8 @@ package struct KafkaAccess: Sendable {
     package var transactionalID: String?
     /// Whether to commit a position in partitions without records, too.
     package var reportsPartitionEnds: Bool
-    /// The smallest batch limit of the written topics, in bytes; nil: unknown.
-    package var maxBatchBytes: Int?
+    /// How the producer of outcomes groups records.
+    package var batches = KafkaConfiguration.Batches.shared(maxBytes: nil)
 
     package init(
         bootstrapServers: String,
@@ -113,7 +113,7 @@ package struct KafkaAccess: Sendable {
             bootstrapServers: bootstrapServers,
             properties: properties,
             transactionalID: transactionalID.map { "\($0)-\(shard)" },
-            batches: .shared(maxBytes: maxBatchBytes),
+            batches: batches,
             wakeup: descriptor
         )
     }

@@ -123,6 +123,32 @@ import Testing
         #expect(lines.contains("batch.size=\(size)"))
     }
 
+    @Test(
+        arguments: [
+            ([:], nil, "20"), ([:], 1, "20"), ([:], 200, "20"), ([:], 500, "50"),
+            ([:], 1000, "100"), ([:], 5000, "100"), (["linger.ms": "5"], 1000, "5"),
+            (["producer.queue.buffering.max.ms": "7"], 1000, "7"),
+            (["consumer.linger.ms": "5"], 1000, "100"),
+        ] as [([String: String], Int?, String)]
+    )
+    func `batches wait longer for records of more partitions, unless the operator says how long`(
+        properties: [String: String],
+        partitions: Int?,
+        linger: String
+    ) throws {
+        let configuration = try KafkaConfiguration(
+            .producer,
+            bootstrapServers: "",
+            properties: properties,
+            batches: .shared(maxBytes: nil, partitions: partitions)
+        )
+        let lines = configuration.description.split(separator: "\n")
+        let effective = lines.last {
+            $0.contains("linger.ms=") || $0.contains("queue.buffering.max.ms=")
+        }
+        #expect(effective?.hasSuffix("=\(linger)") == true)
+    }
+
     @Test func `a record that must be alone has its own batch, whatever the properties`() throws {
         let configuration = try KafkaConfiguration(
             .producer,

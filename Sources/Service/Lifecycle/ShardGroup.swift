@@ -140,7 +140,7 @@ struct ShardGroup: Sendable {
     private func runShard(_ index: Int) -> ServiceError? {
         var settings = settings
         settings.seed &+= UInt64(index)
-        settings.kafka.maxBatchBytes = topicWait.maxBatchBytes
+        settings.kafka.batches = topicWait.batches
         do {
             let loop = try EventLoop()
             var shard = try Shard(

@@ -38,6 +38,13 @@ extension StartUp {
         }
     }
 
+    /// What Kafka says of the topics.
+    struct TopicAnswer {
+        var limits: BatchLimits
+        /// Nil: unknown.
+        var resultPartitions: Int?
+    }
+
     struct MissingTopic {
         var needed: NeededTopic
         var partitions: Int
@@ -116,19 +123,25 @@ extension StartUp {
     ///
     /// Blocks up to `Configuration.kafkaDeadline`, so do not call it on a shard's thread.
     ///
-    /// - Returns: the batch limits of the topics.
-    func checkTopics() throws(ServiceError) -> BatchLimits {
+    func checkTopics() throws(ServiceError) -> TopicAnswer {
         let cluster = try makeClusterCheck()
         defer { cluster.destroyAside() }
-        let missing = try missingTopics(in: cluster)
-        if !missing.isEmpty {
-            guard configuration.kafka.createTopics else { throw complaint(about: missing) }
-            try create(missing, in: cluster)
+        let needed = neededTopics
+        var layouts = try describe(needed, in: cluster)
+        let absent = needed.compactMap { missing($0, layouts) }
+        if !absent.isEmpty {
+            guard configuration.kafka.createTopics else { throw complaint(about: absent) }
+            try create(absent, in: cluster)
             // The next broker asked may not know the new topics yet.
-            let unheard = try missingTopics(in: cluster)
+            layouts = try describe(needed, in: cluster)
+            let unheard = needed.compactMap { missing($0, layouts) }
             guard unheard.isEmpty else { throw complaint(about: unheard) }
         }
-        return batchLimits(in: cluster)
+        let results = try? layouts[configuration.results.topic]?.get()
+        return TopicAnswer(
+            limits: batchLimits(in: cluster),
+            resultPartitions: results?.partitionCount
+        )
     }
 
     func makeClusterCheck() throws(ServiceError) -> ClusterCheck {
@@ -177,12 +190,6 @@ extension StartUp {
             lines: missing.flatMap(complaint(about:)),
             areUnknown ? .unknownTopics : .lasting
         )
-    }
-
-    private func missingTopics(in cluster: ClusterCheck) throws(ServiceError) -> [MissingTopic] {
-        let needed = neededTopics
-        let answers = try describe(needed, in: cluster)
-        return needed.compactMap { missing($0, answers) }
     }
 
     func describe(

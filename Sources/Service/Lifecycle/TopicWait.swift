@@ -1,4 +1,5 @@
 import Configuration
+import KafkaIO
 import Log
 import Synchronization
 import SystemIO
@@ -12,7 +13,7 @@ final class TopicWait: Sendable {
     private let startUp: StartUp
     private let log: Log
     private let latest = Mutex<String?>("the topics have not been checked yet")
-    private let limits = Mutex<BatchLimits?>(nil)
+    private let answer = Mutex<StartUp.TopicAnswer?>(nil)
 
     private static let pause = Duration.seconds(1)
 
@@ -24,8 +25,12 @@ final class TopicWait: Sendable {
     /// Why the topics are not confirmed; nil: they are.
     var trouble: String? { latest.withLock { $0 } }
 
-    /// The largest batch that every topic accepts, in bytes; nil: unknown.
-    var maxBatchBytes: Int? { limits.withLock { $0?.smallest?.bytes } }
+    /// The batches that suit the topics, as far as they are known.
+    var batches: KafkaConfiguration.Batches {
+        answer.withLock {
+            .shared(maxBytes: $0?.limits.smallest?.bytes, partitions: $0?.resultPartitions)
+        }
+    }
 
     /// - Parameter isStopped: Checked between requests, each of which takes at most
     ///   `Configuration.kafkaDeadline`.
@@ -34,13 +39,13 @@ final class TopicWait: Sendable {
         var news = TroubleNews()
         var patience = startUp.configuration.topicPatience
         while !isStopped() {
-            let answer = await ShardThread.run(named: "start-up") { [startUp] in
+            let checked = await ShardThread.run(named: "start-up") { [startUp] in
                 Result { () throws(ServiceError) in try startUp.checkTopics() }
             }
-            switch answer {
-            case .success(let limits):
-                tell(limits)
-                self.limits.withLock { $0 = limits }
+            switch checked {
+            case .success(let topics):
+                tell(topics.limits)
+                answer.withLock { $0 = topics }
                 latest.withLock { $0 = nil }
                 return
             case .failure(let error):

@@ -2,7 +2,9 @@
 
 `whole` runs the service on Apache Kafka (KAFKA_HOME) and a sink on nghttp2; the service has a core
 of its own, everything else has the others. `peers` runs other programs for the same job in turns
-with it. `recipients` takes turns between events for one device and events with many recipients.
+with it. `recipients` takes turns between events for one device and events with 500 recipients,
+`partitions` between a results topic of 16 partitions and one of 1,000. `start` measures how long a
+new process takes until its first push, with a source topic of 1,000 partitions.
 Each round of `whole` and `peers` also has the floor of an event: what bare loops take for the same work.
 
 A report has every round of one run. It is written to .build/bench, and with `--publish` also to
@@ -16,8 +18,10 @@ import os
 import pathlib
 import sys
 
-from . import against, machine, markdown, parts, peers, profile, publish, recipients, service
-from . import soak, stage
+from Peers import heliograph
+
+from . import against, machine, markdown, pairs, parts, peers, profile, publish, service
+from . import soak, stage, start
 from . import whole as real
 from .figures import rounds, summaries, with_ratio
 from .floors import FLOOR_TOPICS, FOLDER, OUTCOME_BYTES, h2load_floor, kafka_floor
@@ -114,18 +118,25 @@ def on_real_parts(arguments):
     return found
 
 
-def with_recipients(arguments):
-    """The rounds of events with recipients, and of as many for one device."""
+def in_pairs(arguments):
+    """The rounds of two kinds of turns."""
     stage.require()
     size = Size(arguments.warm_up, arguments.events, arguments.payload_bytes)
     with stage.set_up() as on:
         return {
-            "size": dataclasses.asdict(size)
-            | {"partitions": stage.PARTITIONS, "recipients": arguments.recipients},
-            "versions": machine.libraries(on.sink),
-            "recipient_rounds": recipients.measured(
-                on, size, arguments.recipients, arguments.rounds, told
-            ),
+            "what": arguments.what,
+            "size": dataclasses.asdict(size) | {"partitions": stage.PARTITIONS},
+            "versions": machine.libraries(on.sink) | heliograph.versions(),
+            "pairs": pairs.measured(on, size, arguments.what, arguments.rounds, told),
+        }
+
+
+def cold_starts(arguments):
+    stage.require()
+    with stage.set_up() as on:
+        return {
+            "versions": machine.libraries(on.sink) | heliograph.versions(),
+            "start": start.measured(on, arguments.rounds, functools.partial(print, file=sys.stderr)),
         }
 
 
@@ -135,14 +146,13 @@ def parsed():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    kinds = ("all", "whole", "peers", "recipients", "soak", "profile", "against")
+    kinds = ("all", "whole", "peers", *pairs.KINDS, "start", "soak", "profile", "against")
     parser.add_argument("what", choices=kinds)
     parser.add_argument("folder", nargs="?", help="of `against`: where the other build is")
     parser.add_argument("--rounds", type=int, help=f"{ROUNDS}")
     parser.add_argument("--events", type=int, help="measured in a round; 300,000, or by `what`")
     parser.add_argument("--warm-up", type=int, help=f"events before them; {WARM_UP:,}")
     parser.add_argument("--payload-bytes", type=int, default=200)
-    parser.add_argument("--recipients", type=int, default=500, help="of an event; 500")
     parser.add_argument("--only", nargs="*", default=[], metavar="PEER", help="of `peers`")
     parser.add_argument("--seconds", type=float, default=5, help="of one run at a steady rate")
     parser.add_argument("--latency", action="store_true", help="also at 25, 50 and 90 %% load")
@@ -171,8 +181,10 @@ def parsed():
 def measured(arguments):
     if arguments.what == "soak":
         return {"soak": soak.measured(arguments.events)}
-    if arguments.what == "recipients":
-        return with_recipients(arguments)
+    if arguments.what in pairs.KINDS:
+        return in_pairs(arguments)
+    if arguments.what == "start":
+        return cold_starts(arguments)
     found = on_real_parts(arguments)
     if arguments.what == "all":
         found["parts"] = parts.measured(arguments.rounds)

@@ -34,7 +34,8 @@ def threads(pid):
     That one works for whoever asks, here the harness, and is left out where threads are counted.
     """
     for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(FileNotFoundError):
+        # A thread may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             status = (thread / "status").read_text()
             yield thread, status, status.startswith("Name:\tadmin\n")
 

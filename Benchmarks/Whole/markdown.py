@@ -1,7 +1,7 @@
 """A report as text: all of it for its file, and its medians for the pages."""
 
 from .figures import summary
-from .recipients import MANY, ONE
+from .pairs import KINDS
 
 LABELS = {
     "consume_us": "floor: librdkafka reads a record, µs",
@@ -25,6 +25,7 @@ LABELS = {
     "other_us": "the other, µs an event",
     "this_over_other": "this build, x the other",
 }
+START_LABELS = {"first_push_ms": "from the start of the process to its first push, ms"}
 TURN_FIGURES = ("cpu_us_per_event", "events_per_second", "rss_peak_mib")
 NETWORK = tuple(name for name in LABELS if name.startswith("bytes_"))
 GROWTH_FIGURES = (
@@ -98,6 +99,7 @@ def taken(report):
             f"- {size['measured']:,} events after {size['warm_up']:,}, payloads of "
             f"{size['payload_bytes']} bytes, topics of {size['partitions']} partitions"
         )
+    if "versions" in report:
         named = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
         lines.append(f"- {named}")
     return lines
@@ -154,28 +156,42 @@ def whole(report):
     return table(["figure", "median (least-greatest)"], rows)
 
 
-def recipients(report):
-    """Medians of both kinds of events, and the ratio of each round."""
-    rounds = report["recipient_rounds"]
+def pairs(report):
+    """Medians of both kinds of turns, and the ratio of each round. All figures are for a push."""
+    rounds, kinds = report["pairs"], KINDS[report["what"]]
     rows = []
     for name in TURN_FIGURES:
-        values = [[turn["turns"][kind][name] for turn in rounds] for kind in (ONE, MANY)]
-        values.append([many / one for one, many in zip(*values)])
+        values = [[turn["turns"][kind][name] for turn in rounds] for kind in kinds]
+        values.append([second / first for first, second in zip(*values)])
         label = LABELS[name].replace("an event", "a push").replace("events", "pushes")
         rows.append([label, *(range_of(summary(figures)) for figures in values)])
-    many = f"{report['size']['recipients']} recipients an event"
-    return table(["figure", ONE, many, "ratio"], rows)
+    return table(["figure", *kinds, "ratio"], rows)
 
 
-def every_recipient_round(report):
-    rows = []
-    for index, turn in enumerate(report["recipient_rounds"]):
+def every_pair(report):
+    kinds, rows = KINDS[report["what"]], []
+    for index, turn in enumerate(report["pairs"]):
         row = [str(index + 1), ", ".join(turn["order"])]
-        for kind in (ONE, MANY):
+        for kind in kinds:
             row += [number(turn["turns"][kind][figure]) for figure in TURN_FIGURES]
         rows.append(row)
-    head = [f"{kind}: {what}" for kind in (ONE, MANY) for what in ("µs", "pushes/s", "MiB")]
+    head = [f"{kind}: {what}" for kind in kinds for what in ("µs", "pushes/s", "MiB")]
     return table(["round", "order", *head], rows)
+
+
+def start(report):
+    found = report["start"]
+    rows = [[START_LABELS[name], range_of(summary(figures))] for name, figures in found.items()]
+    return table(["figure", "median (least-greatest)"], rows)
+
+
+def every_start(report):
+    found = report["start"]
+    rows = [
+        [str(index + 1), *map(number, figures)]
+        for index, figures in enumerate(zip(*found.values()))
+    ]
+    return table(["round", *(START_LABELS[name] for name in found)], rows)
 
 
 def parts(found):
@@ -223,9 +239,12 @@ def sections(report):
         body = whole(report) if len(report["peers"]) == 1 else peers(report)
         yield ["## Medians", "", *body]
         yield ["## Every round", "", *every_round(report)]
-    if "recipient_rounds" in report:
-        yield ["## Medians", "", *recipients(report)]
-        yield ["## Every round", "", *every_recipient_round(report)]
+    if "pairs" in report:
+        yield ["## Medians", "", *pairs(report)]
+        yield ["## Every round", "", *every_pair(report)]
+    if "start" in report:
+        yield ["## Medians", "", *start(report)]
+        yield ["## Every round", "", *every_start(report)]
     if "counts" in report and "system_calls_per_event" not in report["counts"]:
         yield ["System calls were not counted: perf was not allowed to, or came too late."]
     if "latency" in report:

@@ -8,6 +8,7 @@ from harness.processes import ROOT
 
 from . import markdown
 from .figures import summary
+from .pairs import KINDS
 from .whole import IN_FLIGHT
 
 REPORTS = ROOT / "Benchmarks" / "reports"
@@ -39,7 +40,8 @@ def on_page(name, report):
     source = f"From [{name}.md](../Benchmarks/reports/{name}.md), which has every round:\n\n"
     if name == "soak":
         return markdown.soak_sentence(report["soak"]["told"]) + "\n"
-    bodies = {"peers": markdown.peers, "recipients": markdown.recipients}
+    pairs = dict.fromkeys(KINDS, markdown.pairs)
+    bodies = {"peers": markdown.peers, "start": markdown.start, **pairs}
     body = bodies.get(name, markdown.whole)(report)
     lines = [*markdown.taken(report), "", *body]
     if "latency" in report:

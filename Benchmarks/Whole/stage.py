@@ -103,10 +103,14 @@ class Stage:
     cores: Cores
 
     @contextlib.contextmanager
-    def new_topics(self):
+    def new_topics(self, outcome_partitions=None):
         """Fresh ones for a turn; deletes them afterwards."""
         name = f"bench-{uuid.uuid4().hex[:8]}"
         topics = Topics.create(self.kafka, name, PARTITIONS)
+        if outcome_partitions:
+            results = self.kafka.create(f"{name}.many-results", outcome_partitions)
+            self.kafka.delete(topics.results)
+            topics = dataclasses.replace(topics, results=results)
         yield topics
         for topic in dataclasses.astuple(topics):
             self.kafka.delete(topic)

@@ -21,6 +21,7 @@ import uuid
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
+from harness.kafka import patiently
 from harness.processes import Child
 from harness.service import Topics
 
@@ -29,6 +30,8 @@ from . import gauges
 # Of the measured events; so many more keep the client busy until the last sample.
 TAIL = 0.05
 SILENCE_SECONDS = 60
+# A count that took longer says too little of when it was true: some take Kafka three seconds.
+COUNT_SECONDS = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,13 +47,15 @@ class Job:
 class Size:
     """How many pushes warm the client up, and how many are measured after them.
 
-    With `recipients`, an event is so many pushes; the numbers are multiples of it.
+    With `recipients`, an event is so many pushes; the numbers are multiples of it. With
+    `outcome_partitions`, the topic of results has so many, and otherwise as many as the others.
     """
 
     warm_up: int
     measured: int
     payload_bytes: int = 200
     recipients: int | None = None
+    outcome_partitions: int | None = None
 
     @property
     def total(self):
@@ -95,8 +100,13 @@ class Watch:
 
     def outcomes(self):
         wanted = {partition: OffsetSpec.latest() for partition in self._partitions}
-        ends = self._admin.list_offsets(wanted, request_timeout=SILENCE_SECONDS)
-        return sum(end.result().offset for end in ends.values())
+
+        def ask():
+            ends = self._admin.list_offsets(wanted, request_timeout=SILENCE_SECONDS)
+            return sum(end.result().offset for end in ends.values())
+
+        # Of a new topic, a broker may not lead every partition yet.
+        return patiently(ask)
 
     def _look(self):
         pid = self._child.pid
@@ -105,19 +115,25 @@ class Watch:
         return time.monotonic(), gauges.cpu_seconds(pid), usage
 
     def sample(self):
-        first = self._look()
-        return Sample.between(self.outcomes(), first, self._look())
+        while True:
+            first, outcomes, last = self._look(), self.outcomes(), self._look()
+            if last[0] - first[0] <= COUNT_SECONDS:
+                return Sample.between(outcomes, first, last)
 
-    def sample_from(self, count):
-        """The first sample in which so many outcomes are in Kafka."""
-        most, moved = -1, time.monotonic()
+    def sample_from(self, count, total=None):
+        """The first sample in which so many outcomes are in Kafka.
+
+        If there are `total` of them by then, the client is idle: it is the sample before.
+        """
+        most, moved, before = -1, time.monotonic(), None
         while (found := self.sample()).outcomes < count:
+            before = found
             if found.outcomes > most:
                 most, moved = found.outcomes, found.at
             told = self._child.output
             assert found.at - moved < SILENCE_SECONDS, f"{most} of {count}, then none: {told()}"
             time.sleep(0.02)
-        return found
+        return before if found.outcomes == total and before else found
 
 
 def take(stage, peer, size, environment=None, allocations=None, counts_calls=False):
@@ -125,7 +141,7 @@ def take(stage, peer, size, environment=None, allocations=None, counts_calls=Fal
     size = size.share(peer.SHARE)
     source = stage.source(size.total, size.payload_bytes, size.recipients)
     found = {}
-    with stage.new_topics() as topics:
+    with stage.new_topics(size.outcome_partitions) as topics:
         topics = dataclasses.replace(topics, source=source)
         job = new_job(stage, topics)
         before = stage.sink.requests()
@@ -141,7 +157,7 @@ def take(stage, peer, size, environment=None, allocations=None, counts_calls=Fal
                 first = watch.sample_from(size.warm_up)
             if calls:
                 calls.begin()
-            last = watch.sample_from(size.warm_up + size.measured)
+            last = watch.sample_from(size.warm_up + size.measured, size.total)
             if calls:
                 found["system_calls"] = calls.end()
             found["rss_peak_mib"] = gauges.resident_bytes(child.pid, "VmHWM") / 2**20

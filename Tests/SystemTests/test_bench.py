@@ -72,6 +72,14 @@ def test_the_report_of_the_peers_has_their_ratio_and_what_they_omit(tmp_path):
     assert body in publish.marked(publish.PAGE.read_text(), "peers", body)
 
 
+@pytest.mark.parametrize("what", ["partitions", "start"])
+def test_a_report_fits_its_section(tmp_path, what):
+    found, text = report(tmp_path, what)
+    assert f"commit {found['commit']}" in text and "## Every round" in text
+    body = publish.on_page(what, found)
+    assert body in publish.marked(publish.PAGE.read_text(), what, body)
+
+
 def outcome(number, what="accepted"):
     return Written(json.dumps({"event_id": f"{0:016}-{number:019}", "outcome": what}).encode())
 

@@ -129,17 +129,22 @@ public final class Producer {
         unsafe rd_kafka_test_fatal_error(client.raw, code.libraryCode, reason)
     }
 
-    /// The library has inferred that a record is written from a later batch of its partition.
+    /// Why a record is not known to be written, by its delivery report; nil: it is written.
     ///
-    /// If a first batch fails, for example because a new topic's partition has no leader yet, and a
-    /// second one is already on its way, Kafka accepts that one: it does not know the producer yet,
-    /// and then takes any sequence number. librdkafka 2.0.2 to 2.13 report the first batch as
-    /// written, without offsets (`rd_kafka_dr_implicit_ack`), and drop it. So a record is written
-    /// only where Kafka says at which offset.
-    private static let inferred = KafkaError(
-        code: .noOffset,
-        text: "reported as written, but Kafka gave no offset; it may be missing"
-    )
+    /// A report without an error and without an offset is the library's inference from a later
+    /// batch of the partition. If a first batch fails, for example because a new topic's partition
+    /// has no leader yet, and a second one is already on its way, Kafka accepts that one: it does
+    /// not know the producer yet, and then takes any sequence number. librdkafka 2.0.2 to 2.13
+    /// report the first batch as written (`rd_kafka_dr_implicit_ack`), and drop it. So a record is
+    /// written only where Kafka says at which offset.
+    public static func error(_ code: KafkaError.Code, offset: Int64) -> KafkaError? {
+        if let error = KafkaError(unlessSuccess: code.libraryCode) { return error }
+        guard offset < 0 else { return nil }
+        return KafkaError(
+            code: .noOffset,
+            text: "reported as written, but Kafka gave no offset; it may be missing"
+        )
+    }
 
     private func translate(_ event: borrowing LibraryEvent, into events: inout [ProducerEvent]) {
         switch event.type {
@@ -147,9 +152,9 @@ public final class Producer {
             while let message = unsafe event.nextMessage() {
                 outstanding -= 1
                 let tag = unsafe UInt64(UInt(bitPattern: message.pointee._private))
-                let error = unsafe KafkaError(unlessSuccess: message.pointee.err)
-                let isInferred = unsafe error == nil && message.pointee.offset < 0
-                events.append(.deliveryReported(tag: tag, isInferred ? Self.inferred : error))
+                let code = unsafe KafkaError.Code(message.pointee.err)
+                let error = unsafe Self.error(code, offset: message.pointee.offset)
+                events.append(.deliveryReported(tag: tag, error))
             }
         case RD_KAFKA_EVENT_ERROR:
             if let error = client.error(of: event) { events.append(.failed(error)) }

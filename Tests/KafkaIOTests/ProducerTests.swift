@@ -20,6 +20,23 @@ import Vocabulary
         #expect(source.reports.map(\.tag) == (0..<20).map { UInt64($0) })
     }
 
+    @Test(
+        arguments: [
+            (0, 0, nil), (0, 4711, nil), (0, -1, .noOffset), (0, -1001, .noOffset),
+            (KafkaError.Code.messageTimedOut.rawValue, -1001, .messageTimedOut),
+        ] as [(Int32, Int64, KafkaError.Code?)]
+    )
+    func `a record is written only if Kafka named its offset`(
+        code: Int32,
+        offset: Int64,
+        expected: KafkaError.Code?
+    ) {
+        let error = Producer.error(KafkaError.Code(rawValue: code), offset: offset)
+        #expect(error?.code == expected)
+        // It is produced again.
+        #expect(error?.isRetryable != false)
+    }
+
     @Test func `a missing topic is an error in the delivery report`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("missing")

@@ -7,12 +7,11 @@ import json
 import pytest
 
 from harness.deadlines import eventually
-from harness.events import APP, HOLD, burst, new_event, record, records
+from harness.events import APP, new_event, record, records
 from harness.kafka import Written, faulty_cluster
 from harness.service import outcomes_of, position_of
 
 # Kafka protocol error codes.
-NOT_LEADER_FOR_PARTITION = 6
 NOT_COORDINATOR = 16
 NOT_ENOUGH_REPLICAS = 19
 TOPIC_AUTHORIZATION_FAILED = 29
@@ -85,28 +84,6 @@ def test_a_producer_without_the_right_to_write_is_replaced_with_growing_delays(b
     assert second > 0.5
     assert outcome_counts(bench) == {place.position: 1 for place in written}
     assert len(simulator.requests()) == len(written)
-
-
-@pytest.mark.takes(25)
-def test_an_outcome_that_librdkafka_infers_is_written_again(bench, simulators):
-    """The first batch of a partition fails, and the second, which is on its way, does not.
-
-    librdkafka reports both as written, and drops the first.
-    """
-    # Every partition has a few outcomes at once, and more a moment later, before Kafka answers:
-    # librdkafka has two batches of a partition on their way only if the first has four records at
-    # most.
-    simulator = simulators({"rules": [{**HOLD, "delay_ms": 100}]})
-    written = bench.produce(burst(48, held=40))
-    bench.kafka.cause("delay 1 400")
-    bench.kafka.cause(f"fail produce {NOT_LEADER_FOR_PARTITION} 1")
-    service = bench.start(bench.configuration(simulator, kafka={"properties": {"linger.ms": 0}}))
-    bench.wait_until_settled(service=service)
-    service.drain()
-    assert set(outcome_counts(bench)) == {place.position for place in written}
-    assert len(simulator.requests()) == len(written)
-    inferred = service.log_lines("Kafka did not accept a record")
-    assert any("gave no offset" in line["error"] for line in inferred)
 
 
 def test_offsets_are_waited_for_while_the_coordinator_moves(bench, simulator):

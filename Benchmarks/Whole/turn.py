@@ -30,8 +30,10 @@ from . import gauges
 # Of the measured events; so many more keep the client busy until the last sample.
 TAIL = 0.05
 SILENCE_SECONDS = 60
-# A count that took longer says too little of when it was true: some take Kafka three seconds.
+# A count that took longer says too little of when it was true: some take Kafka three seconds. On a
+# busy machine all may take longer; then the quickest of so many is good enough.
 COUNT_SECONDS = 0.05
+COUNTS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,15 +117,21 @@ class Watch:
         return time.monotonic(), gauges.cpu_seconds(pid), usage
 
     def sample(self):
-        while True:
+        quickest = None
+        for _ in range(COUNTS):
             first, outcomes, last = self._look(), self.outcomes(), self._look()
-            if last[0] - first[0] <= COUNT_SECONDS:
-                return Sample.between(outcomes, first, last)
+            took = last[0] - first[0]
+            if quickest is None or took < quickest[0]:
+                quickest = took, Sample.between(outcomes, first, last)
+            if took <= COUNT_SECONDS:
+                break
+        return quickest[1]
 
     def sample_from(self, count, total=None):
         """The first sample in which so many outcomes are in Kafka.
 
-        If there are `total` of them by then, the client is idle: it is the sample before.
+        If there are `total` of them by then, the client may be idle: it is the sample before, unless
+        that is from the first half.
         """
         most, moved, before = -1, time.monotonic(), None
         while (found := self.sample()).outcomes < count:
@@ -133,7 +141,8 @@ class Watch:
             told = self._child.output
             assert found.at - moved < SILENCE_SECONDS, f"{most} of {count}, then none: {told()}"
             time.sleep(0.02)
-        return before if found.outcomes == total and before else found
+        is_idle = found.outcomes == total
+        return before if is_idle and before and before.outcomes * 2 > count else found
 
 
 def take(stage, peer, size, environment=None, allocations=None, counts_calls=False):

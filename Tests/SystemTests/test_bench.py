@@ -45,7 +45,7 @@ def assert_complete(found, peers):
     assert only["turns"].keys() == set(only["order"]) == peers
     for name in peers:
         assert only["turns"][name]["cpu_us_per_event"] > 0
-        assert only["turns"][name]["events_measured"] >= 500 * (0.05 if name == "script" else 1)
+        assert only["turns"][name]["events_measured"] > 250 * (0.05 if name == "script" else 1)
 
 
 def test_the_report_of_the_whole_has_every_round_and_fits_the_pages(tmp_path):

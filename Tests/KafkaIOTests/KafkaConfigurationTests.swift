@@ -113,13 +113,7 @@ import Testing
         limit: Int?,
         size: String
     ) throws {
-        let configuration = try KafkaConfiguration(
-            .producer,
-            bootstrapServers: "",
-            properties: properties,
-            batches: .shared(maxBytes: limit)
-        )
-        let lines = configuration.description.split(separator: "\n")
+        let lines = try producerSettings(properties, .shared(maxBytes: limit))
         #expect(lines.contains("batch.size=\(size)"))
     }
 
@@ -136,13 +130,7 @@ import Testing
         partitions: Int?,
         linger: String
     ) throws {
-        let configuration = try KafkaConfiguration(
-            .producer,
-            bootstrapServers: "",
-            properties: properties,
-            batches: .shared(maxBytes: nil, partitions: partitions)
-        )
-        let lines = configuration.description.split(separator: "\n")
+        let lines = try producerSettings(properties, .shared(maxBytes: nil, partitions: partitions))
         let effective = lines.last {
             $0.contains("linger.ms=") || $0.contains("queue.buffering.max.ms=")
         }
@@ -150,15 +138,26 @@ import Testing
     }
 
     @Test func `a record that must be alone has its own batch, whatever the properties`() throws {
+        let lines = try producerSettings(
+            ["producer.batch.num.messages": "50", "linger.ms": "70"],
+            .single
+        )
+        #expect(lines.contains("batch.num.messages=1"))
+        #expect(lines.contains("linger.ms=0"))
+    }
+
+    /// The settings of a producer, as lines, in the order in which they were set.
+    private func producerSettings(
+        _ properties: [String: String],
+        _ batches: KafkaConfiguration.Batches
+    ) throws -> [Substring] {
         let configuration = try KafkaConfiguration(
             .producer,
             bootstrapServers: "",
-            properties: ["producer.batch.num.messages": "50", "linger.ms": "70"],
-            batches: .single
+            properties: properties,
+            batches: batches
         )
-        let lines = configuration.description.split(separator: "\n")
-        #expect(lines.contains("batch.num.messages=1"))
-        #expect(lines.contains("linger.ms=0"))
+        return configuration.description.split(separator: "\n")
     }
 
     @Test func `all problems are reported at once`() {

@@ -2,6 +2,7 @@
 
 import collections
 import datetime
+import functools
 import json
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record, records
 from harness.kafka import Written, faulty_cluster
+from harness.kafka_link import RefusingLink, running_kafka_link
 from harness.service import outcomes_of, position_of
 
 # Kafka protocol error codes.
@@ -82,6 +84,30 @@ def test_a_producer_without_the_right_to_write_is_replaced_with_growing_delays(b
     # At once, and then after 1 s, 2 s and so on; the log shows the first three.
     _, second = seconds_between(service.log_lines(said))
     assert second > 0.5
+    assert outcome_counts(bench) == {place.position: 1 for place in written}
+    assert len(simulator.requests()) == len(written)
+
+
+def test_an_outcome_that_librdkafka_infers_is_written_again(apache, benches, simulator):
+    """Kafka refuses the first batch of a producer, and takes the second, which is on its way.
+
+    It does not know the producer yet, so it takes any sequence number. librdkafka then reports both
+    as written, and drops the first.
+    """
+    bench = benches(apache.kafka, 1)
+    kind = functools.partial(RefusingLink, bench.topics.results)
+    with running_kafka_link(apache.kafka.bootstrap_servers, kind) as (link, servers):
+        settings = bench.configuration(simulator, kafka={"bootstrap_servers": servers})
+        service = bench.start(settings).wait_until_ready()
+        written = bench.produce(records(1))
+        eventually(lambda: link.is_holding, 30, "the first outcome to be on its way")
+        written += bench.produce(records(1))
+        bench.wait_for_outcomes(len(written), service=service)
+        bench.wait_until_settled(service=service)
+        service.drain()
+    assert link.has_refused
+    [line] = service.log_lines("Kafka did not accept a record")
+    assert "gave no offset" in line["error"]
     assert outcome_counts(bench) == {place.position: 1 for place in written}
     assert len(simulator.requests()) == len(written)
 

@@ -1,4 +1,4 @@
-"""Relays a broker's connections through this process, where a batch can be damaged."""
+"""Relays a broker's connections through this process, where batches can be damaged and refused."""
 
 import contextlib
 import select
@@ -7,8 +7,8 @@ import time
 
 from .link import Link
 
-# Kafka's API key of the request, which follows the length.
-FETCH = struct.pack(">h", 1)
+# Kafka's API keys, which follow a request's length.
+PRODUCE, FETCH = struct.pack(">h", 0), struct.pack(">h", 1)
 PACE_SECONDS = 0.02
 
 
@@ -33,7 +33,7 @@ class KafkaLink(Link):
 
     def _relay(self, near, far):
         asked, answered = bytearray(), bytearray()
-        wait = self._waiting()
+        due = self._requests()
         while True:
             for end in select.select([near, far], [], [])[0]:
                 chunk = end.recv(65536)
@@ -46,12 +46,12 @@ class KafkaLink(Link):
                     continue
                 asked += chunk
                 for request in whole_frames(asked):
-                    wait(request)
-                    far.sendall(request)
+                    for each in due(request):
+                        far.sendall(each)
 
-    def _waiting(self):
-        """What each connection does before it forwards a request."""
-        return lambda request: None
+    def _requests(self):
+        """Says, for one connection, which requests the broker gets when this one comes."""
+        return lambda request: [request]
 
     def _changed(self, answer):
         # The length stays the same: a port always takes four bytes.
@@ -71,16 +71,53 @@ class PacedLink(KafkaLink):
     Service and broker would use half a core for that.
     """
 
-    def _waiting(self):
+    def _requests(self):
         latest = 0.0
 
-        def wait(request):
+        def due(request):
             nonlocal latest
             if request[4:6] == FETCH:
                 time.sleep(max(0.0, latest + PACE_SECONDS - time.monotonic()))
                 latest = time.monotonic()
+            return [request]
 
-        return wait
+        return due
+
+
+class RefusingLink(KafkaLink):
+    """The broker refuses the first batch of a topic, and gets the second before it answers.
+
+    As after the topic was created, when the broker does not know it yet: the first batch goes to a
+    topic that does not exist, and its answer comes back under the right name.
+    """
+
+    def __init__(self, topic, target):
+        self._names = topic.encode(), topic.swapcase().encode()
+        self._held = None
+        self.has_refused = False
+        super().__init__(target)
+
+    @property
+    def is_holding(self):
+        return self._held is not None
+
+    def _requests(self):
+        topic, missing = self._names
+
+        def due(request):
+            if self.has_refused or request[4:6] != PRODUCE or topic not in request:
+                return [request]
+            if self._held is None:
+                self._held = request
+                return []
+            self.has_refused = True
+            return [self._held.replace(topic, missing), request]
+
+        return due
+
+    def _changed(self, answer):
+        topic, missing = self._names
+        return super()._changed(answer.replace(missing, topic))
 
 
 def address(port):

@@ -5,9 +5,9 @@ package import Vocabulary
 /// A Kafka cluster inside this process: librdkafka's mock cluster.
 ///
 /// It is meant for demonstrations and tests. It keeps about 5 MB per partition, and nothing
-/// survives a restart. A group's first join takes 3 s, later rebalances `session.timeout.ms` minus
-/// 1 s (both fixed in 2.0.2), so members should set `session.timeout.ms=2000` and
-/// `fetch.wait.max.ms=10`.
+/// survives a restart. Members should set `fetch.wait.max.ms=10`. The first join of an empty group
+/// takes 3 s, later rebalances `session.timeout.ms` minus 1 s (both fixed in 2.0.2). A session of
+/// 4 s or less can expire during such a wait, and the member then never gets an answer.
 ///
 /// Safe to share: each function of `rdkafka_mock.h` locks or runs on the cluster's own thread.
 @safe package final class EmbeddedKafka: @unchecked Sendable {

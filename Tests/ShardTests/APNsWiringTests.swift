@@ -212,8 +212,7 @@ import Vocabulary
         let refused = Behavior(then: .reason(.invalidProviderToken))
         let bench = try ShardBench(scenario([refused]), partitions: 2) {
             $0.engine.drainTimeout = .milliseconds(1)
-            // The mock cluster delays a rebalance by this time less 1 s.
-            $0.kafka.properties["session.timeout.ms"] = "3000"
+            $0.kafka.properties["session.timeout.ms"] = ShardBench.changing
         }
         let first = try bench.start()
         try bench.wait(for: "all partitions") { first.metrics.assignedPartitions.value == 3 }

@@ -168,7 +168,7 @@ import Vocabulary
     @Test func `The next shard sends only what the previous one did not settle`() throws {
         let bench = try ShardBench(scenario([.alive, Behavior(steps: [.silence])])) {
             $0.engine.drainTimeout = .milliseconds(1)
-            $0.kafka.properties["session.timeout.ms"] = "3000"
+            $0.kafka.properties["session.timeout.ms"] = ShardBench.changing
         }
         for index in 0..<3 { try bench.write(event("\(index)", to: device(index))) }
         let first = try bench.start()
@@ -186,10 +186,9 @@ import Vocabulary
         #expect(try bench.committed(in: bench.source) == 3)
     }
 
-    /// The mock cluster delays a rebalance by `session.timeout.ms` less 1 s.
     @Test func `Two shards of a group share the partitions`() throws {
         let bench = try ShardBench(partitions: 2) {
-            $0.kafka.properties["session.timeout.ms"] = "3000"
+            $0.kafka.properties["session.timeout.ms"] = ShardBench.changing
         }
         let first = try bench.start()
         try bench.wait(for: "both partitions") { first.metrics.assignedPartitions.value == 3 }

@@ -36,6 +36,8 @@ final class ShardBench {
     private static let ownKafkas = Mutex<[EmbeddedKafka]>([])
     private static let names = Atomic(0)
     static let teamID = "DEF123GHIJ"
+    /// A session for groups that change: the mock cluster delays each change by this less 1 s.
+    static let changing = "5000"
 
     let kafka: EmbeddedKafka
     let apns: RunningSimulator

@@ -134,7 +134,7 @@ public final class Producer {
     /// A report without an error and without an offset is the library's inference from a later
     /// batch of the partition. If a first batch fails, for example because a new topic's partition
     /// has no leader yet, and a second one is already on its way, Kafka accepts that one: it does
-    /// not know the producer yet, and then takes any sequence number. librdkafka 2.0.2 to 2.13
+    /// not know the producer yet, and then takes any sequence number. librdkafka 2.0.2 to 2.16
     /// report the first batch as written (`rd_kafka_dr_implicit_ack`), and drop it. So a record is
     /// written only where Kafka says at which offset.
     public static func error(_ code: KafkaError.Code, offset: Int64) -> KafkaError? {

@@ -27,6 +27,20 @@ import Vocabulary
         )
     }
 
+    /// Of an event with three recipients, of which two are retried.
+    private var manyDevices: RetryHistory {
+        var history = history
+        history.recipients = [0, 2].map {
+            RetryHistory.Recipient(
+                place: RecipientPlace(index: $0, count: 3),
+                attempts: 4,
+                firstFailedAt: Timestamp(milliseconds: 1_699_999_200_000),
+                reason: "two words"
+            )
+        }
+        return history
+    }
+
     private func read(_ headers: [RecordHeader]) -> RetryHistory? {
         RetryHistory(
             headers: headers,
@@ -42,6 +56,7 @@ import Vocabulary
         var bare = history
         bare.timestamp = nil
         #expect(read(bare.headers(over: [], tierName: "15m")) == bare)
+        #expect(read(manyDevices.headers(over: [], tierName: "15m")) == manyDevices)
     }
 
     @Test func `headers of an earlier round are replaced and others kept byte for byte`() {
@@ -63,14 +78,18 @@ import Vocabulary
             ("topic", "other"), ("topic", ""), ("partition", "-1"), ("partition", "2147483648"),
             ("offset", "-1"), ("offset", "x"), ("attempts", "-1"), ("attempts", "1000000001"),
             ("attempts", "+5"), ("first-failure", ""), ("first-failure", "99999999999999999999"),
-            ("due", "soon"), ("due", "-5"), ("received", "1.5"),
+            ("due", "soon"), ("due", "-5"), ("due", "-0"), ("received", "1.5"),
+            ("recipients", ""), ("recipients", "0"), ("recipients", "-0"), ("recipients", "3"),
+            ("recipients", "1001"), ("recipients", "0\n0 1 1 x"), ("recipients", "1\n1 1 1 x"),
+            ("recipients", "1\n0 1 1 x\n0 1 1 x"), ("recipients", "3\n1 1 1 x\n0 1 1 x"),
+            ("recipients", "3\n0 1 1"), ("recipients", "3\n0 1 1 x\n"),
         ]
     )
     func `with an invalid header the record is an ordinary event`(
         name: String,
         text: String
     ) {
-        var headers = history.headers(over: [], tierName: "15m")
+        var headers = manyDevices.headers(over: [], tierName: "15m")
         for index in headers.indices where headers[index].name == "heliograph-retry-" + name {
             headers[index].value = Array(text.utf8)
         }

@@ -220,7 +220,7 @@ extension RetryHistory {
         guard let text else { return [] }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard let count = number(lines[0], upTo: Int64(RecipientPlace.maxCount)),
-            (1...count).contains(Int64(lines.count - 1))
+            lines.count > 1, lines.count - 1 <= count
         else { return nil }
         var recipients: [Recipient] = []
         for line in lines.dropFirst() {
@@ -244,7 +244,7 @@ extension RetryHistory {
 
     /// Parses a decimal number without a sign, at most `limit`.
     private static func number(_ text: some StringProtocol, upTo limit: Int64) -> Int64? {
-        guard text.utf8.first.map({ $0 != UInt8(ascii: "+") }) == true,
+        guard text.utf8.first.map({ (0x30...0x39).contains($0) }) == true,
             let number = Int64(text), (0...limit).contains(number)
         else { return nil }
         return number

@@ -130,15 +130,26 @@ extension OutcomeCounts {
         writer.endObject()
     }
 
-    /// Reads such an object; a missing member is 0.
+    /// More than any count, and sums of millions of them are far from overflow.
+    private static let maxCount: Int64 = 1 << 40
+
+    /// Reads such an object.
+    ///
+    /// A missing member is 0; nil if one cannot be a count.
     fileprivate init?(_ object: JSONNode, of document: JSONDocument) {
         guard object.isObject else { return nil }
-        func count(_ name: JSONName) -> Int {
-            document.member(of: object, named: name).flatMap { document.integer($0) }
-                .flatMap(Int.init(exactly:)) ?? 0
+        func count(_ name: JSONName) -> Int? {
+            guard let node = document.member(of: object, named: name) else { return 0 }
+            guard let count = document.integer(node), (0...Self.maxCount).contains(count)
+            else { return nil }
+            return Int(count)
         }
         var ended: [OutcomeKind: Int] = [:]
-        for (kind, name) in Self.kindNames { ended[kind] = count(name) }
-        self.init(sent: count(Self.sentName), ended)
+        for (kind, name) in Self.kindNames {
+            guard let count = count(name) else { return nil }
+            ended[kind] = count
+        }
+        guard let sent = count(Self.sentName) else { return nil }
+        self.init(sent: sent, ended)
     }
 }

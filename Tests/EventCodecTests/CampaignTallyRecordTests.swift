@@ -15,6 +15,10 @@ import Vocabulary
         )
     }
 
+    private static func counting(_ counts: String) -> String {
+        #"{"campaign":"a","topic":"b","partition":1,"owner":"1","counts":{\#(counts)}}"#
+    }
+
     @Test func `a record is written as its schema says, and read as it was written`() throws {
         let record = try Self.record()
         let schema = EmbeddedSchema.campaignTallyV1.compiled()
@@ -34,6 +38,9 @@ import Vocabulary
         (#"{"campaign":"a","topic":"b","partition":-1.5}"#, "partition"),
         (#"{"campaign":"a","topic":"b","partition":1,"owner":"xyz"}"#, "owner"),
         (#"{"campaign":"a","topic":"b","partition":1,"owner":"1","counts":7}"#, "counts"),
+        (counting(#""accepted":-1"#), "counts"),
+        (counting(#""sent":9223372036854775807"#), "counts"),
+        (counting(#""accepted":1.5"#), "counts"),
     ])
     func `what is no tally says what is wrong`(text: String, part: String) {
         do throws(CampaignTallyRecord.Flaw) {

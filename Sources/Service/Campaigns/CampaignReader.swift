@@ -117,18 +117,15 @@ private struct FollowedOrders: FollowedTopic {
         self.shards = shards
     }
 
-    mutating func began(wakeup _: Int32) { nextCount = SystemClock.now }
+    func began(wakeup _: Int32) {}
 
     mutating func took(
         _ records: [Record],
         by topic: TopicReader
     ) throws -> TopicFollower.Step {
         let (countBefore, before) = (partitionCount, orders)
-        if SystemClock.now >= nextCount {
-            nextCount = SystemClock.now + Self.countInterval
-            partitionCount = try countPartitions(by: topic)
-        }
         for record in records { apply(record, at: topic.partitions[record.partition]) }
+        let isCounted = SystemClock.now < nextCount ? true : try countPartitions(by: topic)
         let isLoaded = !isComplete && topic.hasReachedEnd
         if isLoaded { isComplete = true }
         if isLoaded || isComplete && (partitionCount != countBefore || orders != before) {
@@ -142,8 +139,9 @@ private struct FollowedOrders: FollowedTopic {
             )
             reader.follower.endLoading()
         }
-        // Once a second, to notice an error of Kafka that lasts.
-        return .wait(until: SystemClock.now + .seconds(1))
+        // Once a second, to notice an error of Kafka that lasts. The failed question may have cost
+        // the client orders that it had fetched.
+        return isCounted ? .wait(until: SystemClock.now + .seconds(1)) : .readAgain
     }
 
     func isLoading(_ count: Int) {
@@ -164,12 +162,30 @@ private struct FollowedOrders: FollowedTopic {
         reader.log.warning("campaign orders could not be read; retrying", [.error: trouble])
     }
 
-    private func countPartitions(by topic: TopicReader) throws(KafkaError) -> Int {
+    /// Counts the partitions anew; a topic that was deleted has none.
+    ///
+    /// - Returns: false if Kafka did not say; then the last count holds.
+    /// - Throws: the error, if there is no last count.
+    private mutating func countPartitions(by topic: TopicReader) throws(KafkaError) -> Bool {
         var count = 0
         for name in reader.subscription {
-            count += try topic.partitionCount(of: name, deadline: Self.countDeadline)
+            do throws(KafkaError) {
+                count += try topic.partitionCount(of: name, deadline: Self.countDeadline)
+            } catch  where error.code == .unknownTopicOrPartition {
+                continue
+            } catch {
+                guard partitionCount > 0 else { throw error }
+                nextCount = SystemClock.now + Self.countInterval
+                reader.log.warning(
+                    "partitions could not be counted for paces; the last count holds",
+                    [.error: "\(name): \(error)"]
+                )
+                return false
+            }
         }
-        return count
+        nextCount = SystemClock.now + Self.countInterval
+        partitionCount = max(1, count)
+        return true
     }
 
     private mutating func apply(_ record: Record, at partition: TopicPartition) {

@@ -52,6 +52,8 @@ public final class Consumer {
     var reader = RecordReader()
     /// The partitions paused by `pause` and not resumed since.
     private var paused: Set<PartitionID> = []
+    /// What `knownOffsets` last found in this assignment.
+    private var knownExtents: [PartitionID: Range<Int64>] = [:]
     /// The partitions of the commit in progress; nil: there is none.
     private var committing: [PartitionID]?
     /// The generation for transactional commits of the current assignment; nil: it may not commit.
@@ -353,7 +355,11 @@ public final class Consumer {
     ///
     /// - Returns: nil before the first fetch; never sends a request.
     public func knownOffsets(of partition: PartitionID) -> Range<Int64>? {
-        client.knownWatermarks(of: reader.partitions[partition])
+        // librdkafka forgets them when a fetch fails, which is when they are needed.
+        if let known = client.knownWatermarks(of: reader.partitions[partition]) {
+            knownExtents[partition] = known
+        }
+        return knownExtents[partition]
     }
 
     /// Starts to leave the group: reports `partitionsRevoked` if it owns any, and finally `closed`.
@@ -431,6 +437,7 @@ public final class Consumer {
         reader.forgetHandles()
         checks = [:]
         earlyEnds = [:]
+        knownExtents = [:]
         restarts.assignmentEnded()
         logQuestions.assignmentEnded()
         if assigned { generation = nil }

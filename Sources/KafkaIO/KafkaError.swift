@@ -82,6 +82,9 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The record is too large, or has no key although the topic is compacted.
     public var isOfRecord: Bool { isOfSize || code == .invalidRecord }
 
+    /// Whether Kafka may have the record whose delivery report says so.
+    public var mayBeWritten: Bool { code == .messageTimedOut || code == .noOffset }
+
     public var name: String { code.name }
 
     public var description: String {

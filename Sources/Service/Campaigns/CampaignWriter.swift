@@ -254,7 +254,7 @@ private final class OrderProducer {
             _ = producer.poll(budget: 100, into: &events)
             for case .deliveryReported(_, let error) in events {
                 guard let error else { return }
-                throw error.code == .messageTimedOut ? .unanswered : .refused(error)
+                throw error.mayBeWritten ? .unanswered : .refused(error)
             }
             events.removeAll(keepingCapacity: true)
             do throws(SystemError) {

@@ -233,10 +233,11 @@ package struct Campaigns {
             try produce(order, of: campaign, to: topic, producer)
             let end = SystemClock.now + Self.patience
             var events: [ProducerEvent] = []
-            while SystemClock.now < end {
+            reports: while SystemClock.now < end {
                 _ = producer.poll(budget: 100, into: &events)
                 for case .deliveryReported(_, let error) in events {
                     guard let error else { return }
+                    if error.mayBeWritten { break reports }
                     throw ServiceError(text: "\(Self.key): '\(topic)' cannot be written: \(error)")
                 }
                 events.removeAll(keepingCapacity: true)

@@ -150,13 +150,14 @@ extension KafkaConfiguration {
     ///
     /// librdkafka sends each partition's batch in a request of its own, and an idempotent producer
     /// has at most five requests on their way to a broker. While more are due, its thread spins. So
-    /// batches wait for 20 ms, which makes few requests; nobody is waiting for an outcome.
+    /// batches wait for 20 ms, which makes few requests; nobody is waiting for an outcome. A record
+    /// may be twice as large as the largest event: the topic's own limit decides.
     private static let producerDefaults = [
         ("linger.ms", "20"), ("batch.size", "131072"), ("batch.num.messages", "10000"),
         ("compression.codec", "lz4"), ("queue.buffering.max.messages", "50000"),
         ("queue.buffering.max.kbytes", "65536"), ("message.timeout.ms", "120000"),
         ("request.timeout.ms", "15000"), ("retry.backoff.ms", "100"),
-        ("statistics.interval.ms", "5000"),
+        ("statistics.interval.ms", "5000"), ("message.max.bytes", "2097152"),
     ]
 
     /// A record in a transaction must be written, or have failed, before the transaction times out.

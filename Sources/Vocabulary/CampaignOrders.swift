@@ -38,13 +38,6 @@ public struct CampaignOrders: Hashable, Sendable {
         entries[name]?.order.effect(at: now) ?? .running
     }
 
-    /// The next time after `now` at which an order's effect changes by itself; nil: there is none.
-    ///
-    /// Looks at each order.
-    public func nextChange(after now: Timestamp) -> Timestamp? {
-        entries.values.lazy.compactMap(\.order.until).filter { $0 > now }.min()
-    }
-
     /// Replaces a campaign's order.
     ///
     /// If there would be more than `maxCount`, the oldest orders are forgotten, by the time when

@@ -337,3 +337,33 @@ import Vocabulary
         #expect(ledger.droppedRecipients == 0 && !ledger.isFull(wasFull: false))
     }
 }
+
+extension OffsetLedger {
+    /// What follows the arrival of a record with recipients.
+    enum FanOutAdmission: Hashable, Sendable {
+        /// These recipients must be delivered; they are in hand until each is settled or let go.
+        case taken(Entry, RecipientSet)
+        /// As in `Admission`.
+        case known
+        case repeated
+    }
+
+    /// A record with this many recipients arrived; `fingerprint` is the record's.
+    mutating func recordArrived(
+        _ offset: Offset,
+        fingerprint: UInt32,
+        recipients recipientCount: Int
+    ) -> FanOutAdmission {
+        switch recordArrived(offset, fingerprint: fingerprint) {
+        case .taken(let entry):
+            let (entry, open) = recipientsSeen(
+                entry,
+                fingerprint: fingerprint,
+                recipients: recipientCount
+            )
+            return .taken(entry, open)
+        case .known: return .known
+        case .repeated: return .repeated
+        }
+    }
+}

@@ -274,27 +274,6 @@ public struct Assignment: Sendable {
         return ledgers.recordArrived(partition, offset, fingerprint: fingerprint)
     }
 
-    /// As above, for a record with this many recipients.
-    ///
-    /// It is taken once, with all recipients that must be delivered. Each of them is then settled or
-    /// let go.
-    mutating func recordArrived(
-        _ partition: PartitionID,
-        _ offset: Offset,
-        fingerprint: UInt32,
-        recipients: Int
-    ) -> OffsetLedger.FanOutAdmission? {
-        guard phase == .consuming else { return nil }
-        isDirty = true
-        defer { reviewHeldBack(partition) }
-        return ledgers.recordArrived(
-            partition,
-            offset,
-            fingerprint: fingerprint,
-            recipients: recipients
-        )
-    }
-
     /// A record that was taken before its event was read has this many recipients.
     ///
     /// - Returns: the record's entry from now on, and the recipients to deliver; nil if the record

@@ -36,15 +36,6 @@ public struct OffsetLedger: Sendable {
         case repeated
     }
 
-    /// What follows the arrival of a record with recipients.
-    public enum FanOutAdmission: Hashable, Sendable {
-        /// These recipients must be delivered; they are in hand until each is settled or let go.
-        case taken(Entry, RecipientSet)
-        /// As in `Admission`.
-        case known
-        case repeated
-    }
-
     private struct Line: Sendable {
         var offset: Offset
         var previous: Int32
@@ -133,25 +124,6 @@ public struct OffsetLedger: Sendable {
         let line = append(offset)
         if restored != nil { restoreRecipients(line, fingerprint) }
         return .taken(entry(line))
-    }
-
-    /// A record with this many recipients arrived; `fingerprint` is the record's.
-    public mutating func recordArrived(
-        _ offset: Offset,
-        fingerprint: UInt32,
-        recipients recipientCount: Int
-    ) -> FanOutAdmission {
-        switch recordArrived(offset, fingerprint: fingerprint) {
-        case .taken(let entry):
-            let (entry, open) = recipientsSeen(
-                entry,
-                fingerprint: fingerprint,
-                recipients: recipientCount
-            )
-            return .taken(entry, open)
-        case .known: return .known
-        case .repeated: return .repeated
-        }
     }
 
     /// A record that arrived without recipients has this many: it had to wait until it was read.

@@ -227,21 +227,6 @@ struct PartitionLedgers: Sendable {
         return owned[place].ledger.recordArrived(offset, fingerprint: fingerprint)
     }
 
-    /// - Returns: nil if the partition is not owned.
-    mutating func recordArrived(
-        _ partition: PartitionID,
-        _ offset: Offset,
-        fingerprint: UInt32,
-        recipients: Int
-    ) -> OffsetLedger.FanOutAdmission? {
-        guard let place = place(of: partition) else { return nil }
-        return owned[place].ledger.recordArrived(
-            offset,
-            fingerprint: fingerprint,
-            recipients: recipients
-        )
-    }
-
     /// - Returns: nil if the record belongs to an earlier assignment.
     mutating func recipientsSeen(
         _ partition: PartitionID,

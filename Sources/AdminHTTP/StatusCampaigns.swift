@@ -122,7 +122,7 @@ package struct CampaignRates: Hashable, Sendable {
             $0.uptimeMilliseconds <= uptimeMilliseconds - Self.minMilliseconds
         }
         guard let first else { return nil }
-        // A shard that gives up a partition forgets its counts.
+        // Counts are forgotten an hour after the last outcome, or to make room.
         let difference = max(0, total - (first.totals[campaign] ?? 0))
         return Double(difference) * 1000 / Double(uptimeMilliseconds - first.uptimeMilliseconds)
     }

@@ -73,6 +73,10 @@ struct CampaignTally: Sendable {
     private var refusals = 0
     /// When to try again after a refusal; nil: the topic accepts records, as far as it is known.
     private var nextTry: Instant?
+    /// Whether a commit has waited in vain since the topic last accepted a batch.
+    private var isSilent = false
+    /// Whether nothing can be dropped to make room, until the topic accepts records.
+    private var isFull = false
     private var nextSweep = Instant(nanoseconds: .min)
     private var now = Instant(nanoseconds: .min)
     /// Outcomes that are not counted, because nothing could be dropped to make room.
@@ -120,8 +124,9 @@ struct CampaignTally: Sendable {
         guard let campaign = arrival.facts.campaign else { return nil }
         let key = Key(campaign: campaign, partition: arrival.facts.partition)
         if let place = places[key] { return place }
-        if entries.count >= Self.capacity { makeRoom() }
+        if entries.count >= Self.capacity, !isFull { makeRoom() }
         guard entries.count < Self.capacity else {
+            isFull = true
             uncounted += 1
             return nil
         }
@@ -163,6 +168,7 @@ struct CampaignTally: Sendable {
     /// Drops entries that are settled; if their campaigns come back, they get new owners.
     private mutating func drop(_ dropped: Set<Int>) {
         guard !dropped.isEmpty else { return }
+        isFull = false
         entries = entries.indices.filter { !dropped.contains($0) }.map { entries[$0] }
         places = [:]
         for place in entries.indices { places[entries[place].key] = place }
@@ -193,10 +199,14 @@ struct CampaignTally: Sendable {
 
     /// The last batch of records that a commit must wait for; nil: it need not wait.
     ///
-    /// Not while the topic refuses records: it must not stop deliveries.
+    /// Not while the topic refuses records or does not answer: it must not stop deliveries.
     var batchToAwait: UInt32? {
-        nextTry.map { $0 > now } ?? false ? nil : batches.last?.number
+        guard !isSilent, nextTry.map({ $0 <= now }) ?? true else { return nil }
+        return batches.last?.number
     }
+
+    /// A commit has waited long enough for a batch; until the topic accepts one, others do not wait.
+    mutating func awaitedInVain() { isSilent = true }
 
     /// Whether this batch and all before it have been answered, or are not awaited anymore.
     func isAnswered(upTo batch: UInt32) -> Bool {
@@ -243,6 +253,10 @@ struct CampaignTally: Sendable {
     mutating func refused(_ batch: UInt32) {
         if isTransactional {
             guard batch == lastBatch else { return }
+            // The transaction may be committed without the record (`Producer.error`).
+            for place in entries.indices where entries[place].batch == batch {
+                entries[place].batch = 0
+            }
         } else {
             guard let index = batches.firstIndex(where: { $0.number == batch }) else { return }
             batches.remove(at: index)
@@ -259,6 +273,8 @@ struct CampaignTally: Sendable {
     private mutating func topicWorked() {
         refusals = 0
         nextTry = nil
+        isSilent = false
+        isFull = false
     }
 
     /// What was on its way may be lost.

@@ -23,7 +23,7 @@ public import Vocabulary
 /// - `Dispatch`: from a device's line to a stream
 /// - `Retry`: what follows a failed attempt
 /// - `Campaigns`: which events wait until their campaign may send, or are not sent at all
-/// - `CampaignTally`: how many events of each campaign ended how, and when that is written
+/// - `CampaignTally`: the number of events of each campaign by outcome, and when that is written
 /// - `Publishing`: the records that report how deliveries ended
 public struct DeliveryEngine: Sendable {
     private let settings: EngineSettings
@@ -150,14 +150,13 @@ public struct DeliveryEngine: Sendable {
     /// of a record may take too long for one turn.
     public mutating func nextRecipient(now: Instant) -> NextRecipient? {
         log?.note(.nextRecipientAsked) { $0.write(now) }
-        for _ in 0..<intake.recipientQueues.count {
-            guard let (queue, next) = intake.nextRecipient() else { return nil }
+        while let (queue, next) = intake.nextRecipient() {
             guard assignment.isCurrent(next.arrival.facts.partition, next.entry) else {
                 closeStaleFanOuts()
                 return nil
             }
             if hasRoom(in: queue, now: now) { return next }
-            intake.skipRecipientQueue()
+            intake.setRecipientQueueAside()
         }
         return nil
     }
@@ -957,6 +956,7 @@ public struct DeliveryEngine: Sendable {
     ///   - decision: is replaced by what to do; pass the same value each time to reuse its memory.
     public mutating func turnEnded(now: Moment, into decision: inout TurnDecision) {
         tally.timeAdvanced(now: now.instant)
+        intake.recipientsTurned()
         endOverdueAttempts(now: now)
         while let id = retry.popDue(now: now.instant, in: deliveries) { approach(id, now: now) }
         turnCampaigns(now: now)
@@ -1175,6 +1175,7 @@ public struct DeliveryEngine: Sendable {
     private mutating func afterTally(_ steps: [GroupStep], now: Instant) -> [GroupStep] {
         var due: [GroupStep] = []
         if let held = heldCommit, isDue(held, now: now) {
+            if !tally.isAnswered(upTo: held.batch) { tally.awaitedInVain() }
             due.append(.commit(held.commits))
             heldCommit = nil
         }
@@ -1219,6 +1220,8 @@ public struct DeliveryEngine: Sendable {
         return deliveries.contains { delivery in
             switch delivery.place {
             case .publishing where isTransactional: false
+            // The pause may last for days; the next owner heeds it, too.
+            case .atCampaign: false
             case _ where delivery.place.isBeforeSending && !mayBegin: false
             default: assignment.isCurrent(delivery.facts.partition, delivery.ledgerEntry)
             }
@@ -1464,10 +1467,10 @@ public struct DeliveryEngine: Sendable {
         overflow = []
         guard settings.canPostpone else { return }
         var waiting = campaigns.waitingCount
-        for (queue, count) in intake.recipientsByQueue where count > 0 {
+        for queue in intake.recipientQueues {
             guard let campaign = queue.campaign, !campaigns.hasRoom(for: campaign, now: now.instant)
             else { continue }
-            waiting += count
+            waiting += intake.recipientCount(of: queue)
             if waiting > settings.shareOfCampaigns { overflow.insert(queue) }
         }
     }
@@ -1482,7 +1485,10 @@ public struct DeliveryEngine: Sendable {
 
     /// Whether more recipients of a record may become deliveries for a queue.
     private func hasRoom(in queue: RecipientQueue, now: Instant) -> Bool {
-        if let campaign = queue.campaign, !campaigns.hasRoom(for: campaign, now: now) {
+        guard let campaign = queue.campaign else { return dispatch.hasRoom(in: queue) }
+        // They end at once.
+        if campaigns.effect(on: campaign, now: now) == .cancelled { return true }
+        if !campaigns.hasRoom(for: campaign, now: now) {
             // They are read one by one: some may be invalid or repeated.
             return overflow.contains(queue)
         }
@@ -2192,7 +2198,11 @@ public struct DeliveryEngine: Sendable {
         if !campaigns.isEmpty, assignment.mayBeginAttempts(now: now) {
             consider(campaigns.nextDeadline(now: now))
         }
-        if intake.recipientQueues.contains(where: { hasRoom(in: $0, now: now) }) { consider(now) }
+        if intake.hasRoomForRecipient,
+            intake.recipientQueues.contains(where: { hasRoom(in: $0, now: now) })
+        {
+            consider(now)
+        }
         consider(heldCommit?.until(isHurried: isHurried))
         if !settings.isTransactional || publishing.mayClose { consider(tally.nextDeadline) }
         return deadline
@@ -2304,7 +2314,10 @@ public struct DeliveryEngine: Sendable {
         }
         deliveries.forEachOfCampaign { key, delivery in
             guard let name = delivery.arrival.campaign else { return }
-            let count = max(delivery.recipientCount, delivery.facts.recipientCount)
+            // A whole record counts as all of its recipients.
+            let count =
+                delivery.fanOut == nil
+                ? max(1, delivery.facts.recipientCount) : delivery.recipientCount
             switch delivery.place {
             case .atCampaign, .held:
                 byKey[key, default: CampaignProgress(name)].waiting += count

@@ -87,13 +87,14 @@ struct Intake: Sendable {
         gate.hasRoomForRecipient ? recipients.next() : nil
     }
 
-    /// It is another queue's turn.
-    mutating func skipRecipientQueue() { recipients.skipQueue() }
+    /// The queue has no room until the next turn; it is another queue's turn.
+    mutating func setRecipientQueueAside() { recipients.setQueueAside() }
 
-    /// The queues for which recipients may become deliveries.
-    var recipientQueues: ArraySlice<RecipientQueue> {
-        gate.hasRoomForRecipient ? recipients.openQueues : []
-    }
+    /// The queues for which recipients may wait.
+    var recipientQueues: [RecipientQueue] { recipients.openQueues }
+
+    /// Whether a recipient may become a delivery, if its queue has room.
+    var hasRoomForRecipient: Bool { gate.hasRoomForRecipient }
 
     /// A recipient became a delivery; see `PendingRecipients.began`.
     mutating func recipientBegan(_ next: NextRecipient) -> PendingRecipients.Begun {
@@ -117,10 +118,11 @@ struct Intake: Sendable {
         shares.entered(source: source, byteCount: 0)
     }
 
-    /// The queues for which recipients wait, and how many.
-    var recipientsByQueue: [(queue: RecipientQueue, count: Int)] {
-        recipients.openQueues.map { ($0, recipients.waitingCount(of: $0)) }
-    }
+    /// How many recipients wait for a queue.
+    func recipientCount(of queue: RecipientQueue) -> Int { recipients.waitingCount(of: queue) }
+
+    /// A turn has begun: every queue may have room again.
+    mutating func recipientsTurned() { recipients.turnBegan() }
 
     /// Calls `body` with each record with recipients, and how many of them are not in a delivery.
     func forEachWaitingRecord(_ body: (Arrival, Int) -> Void) { recipients.forEachRecord(body) }

@@ -1,4 +1,4 @@
-/// How many events ended how.
+/// The number of events by outcome.
 public struct OutcomeCounts: Hashable, Sendable {
     /// Events for which at least one request was sent to APNs before they ended.
     public private(set) var sent = 0

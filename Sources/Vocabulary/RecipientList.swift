@@ -84,9 +84,13 @@ extension RecipientList {
 
     public var invalidCount: Int { refusals.count }
 
-    /// The approximate size in memory, in bytes.
+    /// What a record with recipients takes besides the list: such records hold no place of
+    /// `limits.in_flight_events`, so only their bytes limit how many are in memory.
+    private static let overhead = 2048
+
+    /// The approximate size in memory, in bytes, of the list and of what belongs to it.
     public var byteCount: Int {
-        entries.count * MemoryLayout<Entry>.stride + digits.count
+        Self.overhead + entries.count * MemoryLayout<Entry>.stride + digits.count
             + fields.count * MemoryLayout<Fields>.stride
             + refusals.reduce(0) { count, refusal in
                 refusal.violations.reduce(count + MemoryLayout<Refusal>.stride) {

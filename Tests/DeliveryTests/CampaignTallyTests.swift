@@ -108,6 +108,20 @@ import Vocabulary
         #expect(bench.turn(after: .milliseconds(4999)).commits == nil)
         #expect(deadline <= bench.now.instant + .milliseconds(1))
         #expect(bench.turn(after: .milliseconds(1)).commits?.map(\.offset) == [Offset(2)])
+        bench.engine.commitFinished(failed: [])
+
+        // The next commits do not wait until the topic answers.
+        let next = try Self.conclude(2, &bench)
+        _ = bench.turn()
+        bench.engine.published(next)
+        let turn = bench.turn(after: .seconds(1))
+        #expect(turn.commits?.map(\.offset) == [Offset(3)])
+        bench.engine.commitFinished(failed: [])
+        bench.engine.tallyWritten(try #require(turn.tallies.first).batch)
+        let last = try Self.conclude(3, &bench)
+        _ = bench.turn()
+        bench.engine.published(last)
+        #expect(bench.turn(after: .seconds(1)).commits == nil)
     }
 
     @Test func `a topic that refuses records holds up no commit, and gets the whole counts later`()
@@ -257,6 +271,20 @@ import Vocabulary
         let idle = bench.bench.turn(after: .seconds(60))
         #expect(idle.tallies.isEmpty)
         #expect(idle.commits == nil)
+    }
+
+    @Test func `a record that a committed transaction may lack is written again`() throws {
+        var bench = try Self.transactions()
+        let tag = try Self.conclude(1, &bench.bench)
+        _ = bench.bench.turn()
+        bench.bench.engine.published(tag)
+        let record = try #require(bench.bench.turn(after: .seconds(1)).tallies.first)
+        bench.bench.engine.tallyRefused(record.batch)
+        bench.succeed()
+        #expect(bench.bench.engine.campaignProgress.map(\.counts.total) == [1])
+        let begun = bench.bench.turn(after: .seconds(1))
+        let again = begun + bench.bench.turn() + bench.bench.turn()
+        #expect(again.tallies.map(\.counts) == [Self.counts([.accepted: 1])])
     }
 
     @Test func `the outcomes of an aborted transaction count once`() throws {

@@ -113,6 +113,26 @@ import Vocabulary
         #expect(bench.engine.awaitingCampaignCount == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `a paused campaign delays no handover`(isShutdown: Bool) throws {
+        var bench = try Self.bench()
+        try Self.order(CampaignOrder(.paused), &bench)
+        _ = try Self.arrive(1, &bench)
+        #expect(bench.engine.awaitingCampaignCount == 1)
+        if isShutdown {
+            bench.engine.shutdownRequested(now: bench.now)
+        } else {
+            bench.engine.partitionsRevoked(lost: false, now: bench.now)
+        }
+        var steps: [GroupStep] = []
+        // Until the last commit may be made, and less than an event that may be sent gets.
+        for _ in 0..<5 {
+            steps += bench.turn(after: .milliseconds(200)).group
+            bench.engine.commitFinished(failed: [])
+        }
+        #expect(steps.contains(isShutdown ? .leave : .unassign))
+    }
+
     @Test func `a pause with an end ends by itself`() throws {
         var bench = try Self.bench()
         let end = Timestamp(milliseconds: bench.now.timestamp.milliseconds + 20_000)

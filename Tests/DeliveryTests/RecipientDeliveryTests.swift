@@ -9,7 +9,7 @@ import Vocabulary
     private static let refused = APNsAnswer(status: 503, reason: .apns(.serviceUnavailable))
 
     /// An event with these tokens; nil is an invalid entry.
-    private static func event(_ tokens: [String?]) -> FanOut {
+    private static func event(_ tokens: [String?], _ campaign: CampaignName?) -> FanOut {
         var list = RecipientList.Builder(bytes: 0..<8, count: tokens.count)
         for token in tokens {
             if let token {
@@ -19,12 +19,13 @@ import Vocabulary
                 list.append(refusal, bytes: 1..<7)
             }
         }
-        let common = FanOut.Common(
+        var common = FanOut.Common(
             id: "e",
             destination: .bundleID("com.example.News"),
             pushType: .alert,
             payload: 0..<2
         )
+        common.campaign = campaign
         return FanOut(common, list.finished())
     }
 
@@ -55,16 +56,21 @@ import Vocabulary
         bench.engine.commitFinished(failed: [])
     }
 
-    /// The event arrives at offset 1.
-    private static func arrive(_ tokens: [String?], _ bench: inout Bench) -> TurnDecision {
+    /// The event arrives at this offset.
+    private static func arrive(
+        _ tokens: [String?],
+        at offset: Int64 = 1,
+        of campaign: CampaignName? = nil,
+        _ bench: inout Bench
+    ) -> TurnDecision {
         let record = Record(
             partition: Bench.partition,
-            offset: Offset(1),
+            offset: Offset(offset),
             timestamp: nil,
             key: nil,
             value: Array("{}".utf8)
         )
-        let decoded = DecodedRecord.fanOut(event(tokens), awaiting: nil)
+        let decoded = DecodedRecord.fanOut(event(tokens, campaign), awaiting: nil)
         bench.engine.recordArrived(bench.reader.read(record, decoded, now: bench.now))
         return takeRecipients(&bench)
     }
@@ -157,6 +163,47 @@ import Vocabulary
         _ = Self.takeRecipients(&bench)
         // A stream was opened meanwhile, which made room for one.
         #expect(bench.engine.inFlightEvents <= taken + 2)
+    }
+
+    @Test func `the bytes in flight include what a record with few recipients takes`() throws {
+        var bench = try Self.provenBench()
+        bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 1, now: bench.now)
+        _ = Self.arrive(Self.distinctTokens(1000), &bench)
+        let before = bench.engine.inFlightBytes
+        for offset in Int64(2)...11 { _ = Self.arrive(["1a"], at: offset, &bench) }
+        #expect(bench.engine.inFlightBytes >= before + 10 * 2048)
+    }
+
+    @Test func `recipients of a cancelled campaign end although their route is full`() throws {
+        var bench = try Self.provenBench()
+        let campaign = try #require(CampaignName("spring"))
+        bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 1, now: bench.now)
+        _ = Self.arrive(Self.distinctTokens(1000), &bench)
+        // A stream was opened meanwhile, which made room for one.
+        _ = Self.takeRecipients(&bench)
+        let taken = bench.engine.inFlightEvents
+        #expect(Self.arrive(["1", "2", "3"], at: 2, of: campaign, &bench).outcomes.isEmpty)
+        #expect(bench.engine.inFlightEvents == taken)
+        #expect(bench.engine.campaignProgress.map(\.waiting) == [3])
+        var orders = CampaignOrders()
+        _ = orders.set(CampaignOrder(.cancelled), for: campaign, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        let turn = Self.takeRecipients(&bench)
+        #expect(turn.outcomes.map(\.kind) == [.cancelled, .cancelled, .cancelled])
+    }
+
+    @Test func `of a campaign's record, only the recipients to be retried count as waiting`() throws
+    {
+        var bench = try Self.provenBench(attempts: 1) { $0.later = RetryTiers([.seconds(60)]) }
+        let campaign = try #require(CampaignName("spring"))
+        let turn = Self.arrive(Self.distinctTokens(4), of: campaign, &bench)
+        for (index, send) in turn.sends.enumerated() {
+            let answer = index == 2 ? APNsAnswer(status: 200) : Self.refused
+            bench.engine.responseArrived(answer, for: send.delivery, now: bench.now)
+        }
+        for record in bench.turn().publications { bench.engine.published(record.tag) }
+        _ = bench.turn(after: .seconds(1))
+        #expect(bench.engine.campaignProgress.map(\.waiting) == [3])
     }
 
     @Test func `after a crash, only recipients that are not settled are sent again`() throws {

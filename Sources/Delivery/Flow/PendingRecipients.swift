@@ -99,8 +99,10 @@ struct PendingRecipients: Sendable {
     private var nextNumber: UInt32 = 0
     /// By queue, the records with waiting recipients, in their order.
     private var waiting: [RecipientQueue: FIFO<Turn>] = [:]
-    /// The keys of `waiting`; the first is next.
+    /// The keys of `waiting`, except those of `aside`; the first is next.
     private var queues = FIFO<RecipientQueue>()
+    /// Queues without room in this turn, so that each of them is looked at only once.
+    private var aside: [RecipientQueue] = []
     /// The records with recipients to be retried.
     private var retried: Set<Int32> = []
     /// How many recipients are here besides one for each delivery and each group.
@@ -288,12 +290,22 @@ struct PendingRecipients: Sendable {
     }
 
     /// It is the next queue's turn.
-    mutating func skipQueue() {
+    private mutating func skipQueue() {
         if let queue = queues.popFirst() { queues.append(queue) }
     }
 
+    /// The queue whose turn it is has no room before `turnBegan`.
+    mutating func setQueueAside() {
+        if let queue = queues.popFirst() { aside.append(queue) }
+    }
+
+    mutating func turnBegan() {
+        for queue in aside { queues.append(queue) }
+        aside.removeAll()
+    }
+
     /// The queues that recipients may wait for.
-    var openQueues: ArraySlice<RecipientQueue> { queues.all }
+    var openQueues: [RecipientQueue] { queues.all + aside }
 
     /// Makes deliveries of the groups to write now: nothing else of their record is here, they have
     /// waited long enough, or `isHurried`.

@@ -485,8 +485,8 @@ def test_a_canary_is_a_pod_of_its_own_that_is_scraped(monitor):
     pod = deployment["spec"]["template"]
     [container] = pod["spec"]["containers"]
     assert container["command"] == [
-        *("heliograph", "canary", "--config", "/etc/heliograph/config/heliograph.yaml"),
-        *("--bundle-id", "com.example.App", "--interval", "60", "--topic", "notifications"),
+        *("heliograph", "canary", "--bundle-id", "com.example.App"),
+        *("--interval", "60", "--topic", "notifications"),
     ]
     variables = {variable["name"]: variable for variable in container["env"]}
     secret = variables["CANARY_DEVICE_TOKEN"]["valueFrom"]["secretKeyRef"]

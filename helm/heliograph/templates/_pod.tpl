@@ -1,8 +1,11 @@
 {{- /* The pod of the Deployment, the StatefulSet and the test. */ -}}
 
-{{- /* YAML list of environment variables: pod name for static membership, librdkafka properties from Secrets. */ -}}
+{{- /*
+YAML list of environment variables: the configuration's file, also for commands that run in the pod; pod name for static
+membership; librdkafka properties from Secrets.
+*/ -}}
 {{- define "heliograph.environment" -}}
-{{- $variables := list }}
+{{- $variables := list (dict "name" "HELIOGRAPH_CONFIG" "value" "/etc/heliograph/config/heliograph.yaml") }}
 {{- if .Values.staticMembership.enabled }}
   {{- $variables = append $variables (dict "name" "HELIOGRAPH_KAFKA_GROUP_INSTANCE_ID"
       "valueFrom" (dict "fieldRef" (dict "apiVersion" "v1" "fieldPath" "metadata.name"))) }}
@@ -182,7 +185,7 @@ spec:
   {{- end }}
   containers:
     - name: heliograph
-      command: [heliograph, run, --config, /etc/heliograph/config/heliograph.yaml]
+      command: [heliograph, run]
       {{- include "heliograph.containerBase" . | nindent 6 }}
       ports:
         - {name: admin, containerPort: {{ int .Values.config.admin.port }}, protocol: TCP}

@@ -67,7 +67,7 @@ def sizing(report):
         "to_apns": ("network to APNs, bytes an event", f"{size} + 340"),
         "from_kafka": ("network from Kafka, bytes an event", f"{size} + 250"),
         "from_apns": ("network from APNs, bytes an event", "40"),
-        "to_kafka": ("network to Kafka, lz4, bytes an event", "90, alike as they are"),
+        "to_kafka": ("network to Kafka, lz4, bytes an event", "90 (outcomes are alike)"),
     }
     for way, (label, plan) in network.items():
         figure = f"bytes_{way}_per_event"

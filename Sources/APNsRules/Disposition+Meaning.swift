@@ -15,8 +15,9 @@ extension Disposition {
             "Retries once, with a new provider token if APNs already allows one; then parks the"
                 + " credential."
         case .parkCredential:
-            "Parks the credential: nothing is sent with it for 1 to 15 minutes, or until its key is"
-                + " replaced. The event goes to a retry topic. If none fits, it ends"
+            "Parks the credential: only single probes are sent with it, the first after 30 s to 1 min,"
+                + " then after doubling waits up to 15 min. Replacing its key ends the parking at"
+                + " once. The event goes to a retry topic. If none fits, it ends"
                 + " `undeliverable`, with a dead letter. `/ready` has a warning with the"
                 + " credential's name; other credentials continue."
         }
@@ -36,8 +37,9 @@ extension Disposition {
             "A broadcast is retried once, with a new provider token if APNs already allows one;"
                 + " then the credential is parked. A request about channels is not repeated."
         case .parkCredential:
-            "Parks the credential: nothing is sent with it for 1 to 15 minutes, or until its key is"
-                + " replaced. A broadcast ends `undeliverable`, with a dead letter. `/ready` has a"
+            "Parks the credential: only single probes are sent with it, the first after 30 s to 1 min,"
+                + " then after doubling waits up to 15 min. Replacing its key ends the parking at"
+                + " once. A broadcast ends `undeliverable`, with a dead letter. `/ready` has a"
                 + " warning with the credential's name; other credentials continue. A request about"
                 + " channels is not repeated."
         }

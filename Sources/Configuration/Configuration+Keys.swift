@@ -296,8 +296,8 @@ extension Configuration.Campaigns {
             "tally_topic",
             .kafkaTopic,
             """
-            Compacted topic to which each process writes how many events of each campaign ended \
-            how. It needs no `campaigns.topic`; null: off.
+            Compacted topic to which each process writes the number of events of each campaign, by \
+            outcome. It needs no `campaigns.topic`; null: off.
             """
         )
         pausedPercent = section.value(

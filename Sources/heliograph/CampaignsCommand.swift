@@ -10,8 +10,8 @@ enum CampaignsCommand {
         "Pause, pace or cancel what is being sent.",
         text: """
             A campaign is all events that name it in their field "campaign". Its order is one \
-            record of campaigns.topic, which every process obeys within two seconds. The commands \
-            need Read and Write on that topic.
+            record of campaigns.topic, which every process obeys within two seconds. All \
+            commands need Read on that topic; pause, resume, pace and cancel also need Write.
 
             There is no order between events and orders: an order that is written before the \
             events are read always holds for them; one that is written while they are sent holds \
@@ -161,7 +161,7 @@ enum CampaignsCommand {
         "Send nothing more of a campaign for now.",
         text: """
             Its events wait; what is on its way to APNs ends as APNs answers. A pace is kept for \
-            when the campaign runs again, but not until when it would have held.
+            when the campaign runs again, but the pace's own --until is dropped.
             """,
         parameters: [name, ConfigurationOption.config, until],
         examples: [

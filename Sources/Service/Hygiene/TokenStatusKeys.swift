@@ -3,7 +3,8 @@ import Vocabulary
 
 /// Merges the records about one device that have different keys in the token-status topic.
 ///
-/// A key contains the token in lower case now; in version 0.1 it was spelled as in the event.
+/// A key contains the token in lower case; other programs, and builds from before 0.1.0, spell it as in
+/// the event.
 /// Compaction and partition order apply to the key's bytes. So for two spellings only the records'
 /// times show which is newer, and a tombstone for one spelling leaves the other's status in the
 /// topic.

@@ -1,11 +1,16 @@
 """One of two sources is deleted in Apache Kafka while the service runs."""
 
+import itertools
+import json
+import time
+
 import pytest
 
 from harness.deadlines import eventually
 from harness.events import new_event, record
+from harness.kafka import Written
 
-pytestmark = [pytest.mark.takes(30), pytest.mark.kafka]
+pytestmark = pytest.mark.kafka
 PARTITIONS = 2
 # APNs answers for it after the topic is gone.
 SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 3000}
@@ -14,6 +19,11 @@ TOLD = ("offset not committed", "partition cannot be read")
 NO_LOOK = {"topic.metadata.refresh.interval.ms": 600_000}
 
 
+# Longer than until a process counts the partitions of its sources again.
+COUNTED = 70
+
+
+@pytest.mark.takes(30)
 def test_a_deleted_source_does_not_delay_the_others(apache, benches, simulators):
     bench, simulator = benches(apache.kafka, PARTITIONS), simulators({"rules": [SLOW]})
     doomed = apache.kafka.create(f"{bench.topics.source}.doomed", PARTITIONS)
@@ -48,3 +58,28 @@ def test_a_deleted_source_does_not_delay_the_others(apache, benches, simulators)
     service.drain()
     assert told() == gone
     assert sum(map(service.count, TOLD)) == PARTITIONS
+
+
+@pytest.mark.takes(COUNTED + 10)
+def test_orders_for_campaigns_arrive_although_a_source_is_gone(apache, benches, simulators):
+    bench = benches(apache.kafka, PARTITIONS)
+    doomed = apache.kafka.create(f"{bench.topics.source}.doomed", PARTITIONS)
+    orders = f"{bench.topics.source}.campaigns"
+    apache.kafka.create(orders, 1, **{"cleanup.policy": "compact"})
+    settings = bench.configuration(
+        simulators({}),
+        sources=[{"topic": bench.topics.source}, {"topic": doomed}],
+        campaigns={"topic": orders},
+    )
+    service = bench.start(settings).wait_until_ready()
+    apache.kafka.delete(doomed)
+    end = time.monotonic() + COUNTED
+    for state in itertools.cycle(("paused", "running")):
+        order = Written(json.dumps({"state": state}).encode(), key=b"sale")
+        apache.kafka.produce(orders, [order])
+        said = f'heliograph_campaign_orders{{state="{state}"}} 1'
+        eventually(lambda: said in service.fetch("/metrics")[1], 30, service.child.output)
+        if time.monotonic() > end:
+            break
+    assert service.count("campaign orders could not be read; retrying") == 0
+    service.drain()

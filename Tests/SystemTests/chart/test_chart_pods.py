@@ -148,10 +148,14 @@ def test_static_members_are_named_after_their_pods():
     assert variable["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.name"
 
 
+# For the service, and for commands that run in the pod.
+CONFIGURATION = {"name": "HELIOGRAPH_CONFIG", "value": "/etc/heliograph/config/heliograph.yaml"}
+
+
 def test_a_deployment_has_no_static_members():
     manifests = chart.render()
     assert chart.only(manifests, *chart.WORKLOADS)["kind"] == "Deployment"
-    assert "env" not in chart.container_of(manifests)
+    assert chart.container_of(manifests)["env"] == [CONFIGURATION]
     assert not chart.of_kind(manifests, "Service")
 
 
@@ -390,7 +394,7 @@ def test_extra_values_are_templates_but_pod_annotations_are_not():
     assert injected in template["metadata"]["annotations"].values()
     for pod in (template["spec"], chart.only(manifests, "Pod")["spec"]):
         assert pod["automountServiceAccountToken"] is True
-        assert pod["containers"][0]["env"] == [{"name": "PLACE", "value": "apps"}]
+        assert pod["containers"][0]["env"] == [CONFIGURATION, {"name": "PLACE", "value": "apps"}]
         assert pod["initContainers"] == [{"name": "wait", "image": "apps"}]
     account = chart.only(manifests, "ServiceAccount")
     assert account["automountServiceAccountToken"] is True

@@ -419,7 +419,7 @@ def readers_files(tmp_path):
         *("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"),
         *("-out", tmp_path / "key.p8"),
     )
-    (tmp_path / "AuthKey_NEW.p8").write_bytes((tmp_path / "key.p8").read_bytes())
+    (tmp_path / "AuthKey_NEW123DEFG.p8").write_bytes((tmp_path / "key.p8").read_bytes())
     openssl(
         *("req", "-x509", "-key", tmp_path / "key.p8", "-subj", "/CN=push", "-outform", "DER"),
         *("-out", tmp_path / "aps.cer"),

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import re
 import sys
 import time
 import warnings
@@ -47,6 +48,9 @@ class Written:
     @property
     def position(self):
         return (self.partition, self.offset)
+
+
+PRINTABLE = re.compile("[ -~]*")
 
 
 def patiently(ask, seconds=PATIENCE):
@@ -415,7 +419,12 @@ class Kafka:
 
     def committed_metadata(self, group, topic):
         """{partition: commit metadata}; empty where there is none."""
-        return {p.partition: p.metadata or "" for p in self._committed(group, topic)}
+        # librdkafka copies metadata without a NUL at its end, and confluent-kafka reads on until
+        # there is one: what follows may be anything.
+        while True:
+            positions = self._committed(group, topic)
+            with contextlib.suppress(UnicodeDecodeError):
+                return {p.partition: PRINTABLE.match(p.metadata or "")[0] for p in positions}
 
     def _committed(self, group, topic):
         positions = [TopicPartition(topic, p) for p in self.partitions(topic)]

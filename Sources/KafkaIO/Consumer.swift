@@ -52,6 +52,8 @@ public final class Consumer {
     var reader = RecordReader()
     /// The partitions paused by `pause` and not resumed since.
     private var paused: Set<PartitionID> = []
+    /// Partitions that are to be read from an end that is not known yet.
+    private var awaitingEnd: Set<PartitionID> = []
     /// What `knownOffsets` last found in this assignment.
     private var knownExtents: [PartitionID: Range<Int64>] = [:]
     /// The partitions of the commit in progress; nil: there is none.
@@ -190,14 +192,16 @@ public final class Consumer {
     /// If the last known record of a start is not found, `partitionChanged` comes first. If another
     /// record has taken the place of the one before the start, `partitionReplaced` comes, and
     /// nothing more of the partition until `restart`.
-    public func assign(_ starts: [PartitionStart]) throws(KafkaError) {
+    public func assign(_ starts: [PartitionStart], now: Instant) throws(KafkaError) {
         // The assignment may have been withdrawn in the same batch of events.
         guard phase == .offered else { return }
         for start in starts { checks[start.partition] = ResumeCheck(start) }
         // What an offer has replaced may be paused.
         resume(Array(paused))
-        try replaceAssignment(starts.map { ($0.partition, $0.position) })
+        let known = starts.filter { $0.position != .end }
+        try replaceAssignment(known.map { ($0.partition, $0.position) })
         phase = .assigned
+        for start in starts where start.position == .end { findEnd(of: start.partition, now) }
     }
 
     /// Answers `partitionsRevoked`, or declines an assignment; the group waits for it.
@@ -271,7 +275,20 @@ public final class Consumer {
     public func restart(_ partition: PartitionID, from position: StartPosition, now: Instant) {
         // If a rebalance came in the same batch of events, there is nothing to restart.
         guard phase == .assigned else { return }
+        guard position != .end else { return findEnd(of: partition, now) }
         restarts.failed(partition, readOnFrom: position, now: now)
+    }
+
+    /// Asks for a partition's end, to read from there.
+    ///
+    /// librdkafka is never told to find it: if the leader changes before it has answered, it asks
+    /// the next one, and half a second after the late answer once more, although records have been
+    /// read by then. It goes on at that end, and skips what was written before it
+    /// (`rd_kafka_toppar_handle_Offset`).
+    private func findEnd(of partition: PartitionID, _ now: Instant) {
+        starts[partition] = nil
+        awaitingEnd.insert(partition)
+        logQuestions.ask(partition, missing: Offset(0), oldestBefore: nil, now: now)
     }
 
     /// Asks the partition's leader for the start and end of its log, because an offset is missing.
@@ -438,6 +455,7 @@ public final class Consumer {
         checks = [:]
         earlyEnds = [:]
         knownExtents = [:]
+        awaitingEnd = []
         restarts.assignmentEnded()
         logQuestions.assignmentEnded()
         if assigned { generation = nil }
@@ -512,6 +530,12 @@ public final class Consumer {
             return logQuestions.failed(partition, now: now) ? .logNotFound(partition, error) : nil
         case .success(var log):
             guard let question = logQuestions.answered(partition) else { return nil }
+            if awaitingEnd.remove(partition) != nil {
+                let end = StartPosition.at(Offset(log.upperBound))
+                starts[partition] = end
+                restarts.failed(partition, readOnFrom: end, now: now)
+                return nil
+            }
             if let end = earlyEnds[partition], log.upperBound < question.offset.rawValue {
                 // Records written since then lie after that end, and must be read.
                 log = log.lowerBound..<min(log.upperBound, max(log.lowerBound, end.rawValue))

@@ -404,7 +404,7 @@ package struct KafkaSide: ~Copyable {
             consumer.fetchStoredOffsets(of: partitions, waitingForTransactions: isTransactional)
         case .assign(let starts):
             callConsumer(to: "assign partitions") { consumer throws(KafkaError) in
-                try consumer.assign(starts)
+                try consumer.assign(starts, now: now)
             }
         case .unassign:
             callConsumer(to: "release partitions") { consumer throws(KafkaError) in

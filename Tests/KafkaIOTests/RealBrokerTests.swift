@@ -79,7 +79,8 @@ struct RealBrokerTests {
             #expect(try answer.get() == expected)
         }
         try second.consumer.assign(
-            stored.keys.map { PartitionStart(partition: $0, position: .at(Offset(10))) }
+            stored.keys.map { PartitionStart(partition: $0, position: .at(Offset(10))) },
+            now: second.now
         )
         try second.turn { second.records.count == 270 }
         #expect(second.records.allSatisfy { $0.offset >= Offset(10) })

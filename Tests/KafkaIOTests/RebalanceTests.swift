@@ -29,7 +29,7 @@ import Vocabulary
         first.answersRevocations = false
 
         let second = try Member(group: topic.name, topic: topic, properties: Member.changing)
-        second.start = { _ in .end }
+        (second.start, second.hurries) = ({ _ in .end }, true)
         try turn(first, second) {
             guard first.revocations.isEmpty else { return true }
             // The next poll may bring the rebalance, but never the answer.
@@ -47,7 +47,7 @@ import Vocabulary
         let answered = try first.stored.map { try Array($0.get().keys) }
         #expect(answered == [[held]])
 
-        first.start = { _ in .end }
+        (first.start, first.hurries) = ({ _ in .end }, true)
         first.assigned = []
         try first.consumer.unassign(now: first.now)
         first.answersRevocations = true

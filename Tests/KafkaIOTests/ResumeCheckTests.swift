@@ -135,10 +135,13 @@ import Vocabulary
         let checked = try #require(member.assigned.first { member.consumer.name(of: $0) == name })
         let other = try #require(member.assigned.first { $0 != checked })
         let mark = RecordMark(offset: last.offset, fingerprint: last.fingerprint)
-        try member.consumer.assign([
-            PartitionStart(partition: checked, position: .at(Offset(2)), lastKnown: mark),
-            PartitionStart(partition: other, position: .beginning),
-        ])
+        try member.consumer.assign(
+            [
+                PartitionStart(partition: checked, position: .at(Offset(2)), lastKnown: mark),
+                PartitionStart(partition: other, position: .beginning),
+            ],
+            now: member.now
+        )
         try member.restart([other: .beginning])
         try member.turn { member.consumer.nextDeadline != nil }
         #expect(!member.records.contains { $0.partition == checked })

@@ -76,6 +76,9 @@ final class Member {
     let consumer: Consumer
     /// The time given to the consumer.
     var now = Instant(nanoseconds: 0)
+    /// Whether the time jumps to the consumer's next deadline, as partitions need that begin at
+    /// their end.
+    var hurries = false
     var start: (PartitionID) -> StartPosition = { _ in .beginning }
     /// The marks of records before the start positions.
     var marks: [PartitionID: RecordMark] = [:]
@@ -149,6 +152,10 @@ final class Member {
     deinit { consumer.destroyAside() }
 
     func poll(budget: Int = 1000) throws -> Bool {
+        if hurries, let next = consumer.nextDeadline {
+            now = max(now, next)
+            try consumer.timeAdvanced(now: now)
+        }
         var batch: [ConsumerEvent] = []
         let more = consumer.poll(budget: budget, now: now) {
             batch.append($0)
@@ -201,7 +208,8 @@ final class Member {
                             after: marks[$0],
                             lastKnown: lastKnown[$0]
                         )
-                    }
+                    },
+                    now: now
                 )
             }
         case .partitionsRevoked(let partitions, let lost):

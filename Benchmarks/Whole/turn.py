@@ -107,8 +107,9 @@ class Watch:
             ends = self._admin.list_offsets(wanted, request_timeout=SILENCE_SECONDS)
             return sum(end.result().offset for end in ends.values())
 
-        # Of a new topic, a broker may not lead every partition yet.
-        return patiently(ask)
+        # Of a new topic, a broker may not lead every partition yet; a busy one takes minutes for a
+        # thousand.
+        return patiently(ask, 300)
 
     def _look(self):
         pid = self._child.pid

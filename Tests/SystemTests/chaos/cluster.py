@@ -31,6 +31,9 @@ FAN_OUT_EVERY, RECIPIENTS = 200, 300
 LATENCY = {"latency_ms": 50}
 # Other tests have a shorter session, and lose it while a coordinator moves.
 SHIPPED = {"session.timeout.ms": 30_000}
+# A process exits if its transaction times out while it is being committed, and a busy machine takes
+# longer than the shipped 15 s to move a coordinator.
+TRANSACTION = {"transaction.timeout.ms": 60_000}
 # What must come between two faults.
 BETWEEN = 300
 GOES_ON_SECONDS = 300
@@ -99,7 +102,7 @@ class World:
         self.bench = Bench(self.cluster.kafka, folder / "bench", stack, PARTITIONS)
         self._settings = self.bench.configuration(
             self.simulator,
-            kafka={"properties": SHIPPED},
+            kafka={"properties": {**SHIPPED, **(TRANSACTION if is_transactional else {})}},
             limits={"in_flight_events": IN_FLIGHT},
             results={"transactional": is_transactional},
         )

@@ -67,8 +67,12 @@ extension World {
         by member: Member
     ) {
         guard let index = member.cursorIndex(of: commit.partition) else { return }
-        let held = member.heldCursors?.first { $0.partition == commit.partition }
-        let cursor = held ?? member.cursors[index]
+        var cursor = member.cursors[index]
+        if let held = member.heldCursors {
+            // One that was assigned in the turn that decided the commit had settled nothing.
+            guard let then = held.first(where: { $0.partition == commit.partition }) else { return }
+            cursor = then
+        }
         checkRecipientsAreComplete(commit, reader, cursor, by: member)
         // Metadata close to the broker's size limit may have been cut.
         guard plan.metadataLimit == 4096, commit.metadata.utf8.count < 4000 else { return }

@@ -162,7 +162,7 @@ private struct FollowedOrders: FollowedTopic {
         reader.log.warning("campaign orders could not be read; retrying", [.error: trouble])
     }
 
-    /// Counts the partitions anew; a topic that was deleted has none.
+    /// Counts the partitions again; a deleted topic has none.
     ///
     /// - Returns: false if Kafka did not say; then the last count holds.
     /// - Throws: the error, if there is no last count.

@@ -109,7 +109,8 @@ private struct FollowedOrders: FollowedTopic {
     private var orders = CampaignOrders()
     /// Whether the topic was read to its end since it was read from its start.
     private var isComplete = false
-    private var partitionCount = 0
+    /// Of each topic of the subscription, as Kafka last said.
+    private var partitionCounts: [KafkaTopic: Int] = [:]
     private var nextCount = SystemClock.now
 
     init(of reader: CampaignReader, for shards: [ShardControl]) {
@@ -123,13 +124,13 @@ private struct FollowedOrders: FollowedTopic {
         _ records: [Record],
         by topic: TopicReader
     ) throws -> TopicFollower.Step {
-        let (countBefore, before) = (partitionCount, orders)
+        let (countsBefore, before) = (partitionCounts, orders)
         for record in records { apply(record, at: topic.partitions[record.partition]) }
         let isCounted = SystemClock.now < nextCount ? true : try countPartitions(by: topic)
         let isLoaded = !isComplete && topic.hasReachedEnd
         if isLoaded { isComplete = true }
-        if isLoaded || isComplete && (partitionCount != countBefore || orders != before) {
-            reader.publish(orders, partitionCount, to: shards)
+        if isLoaded || isComplete && (partitionCounts != countsBefore || orders != before) {
+            reader.publish(orders, partitionCounts.values.reduce(0, +), to: shards)
         }
         if isLoaded {
             let count = orders.count
@@ -162,19 +163,19 @@ private struct FollowedOrders: FollowedTopic {
         reader.log.warning("campaign orders could not be read; retrying", [.error: trouble])
     }
 
-    /// Counts the partitions again; a deleted topic has none.
+    /// Counts the partitions again; a topic that was deleted keeps its part, so that no pace is
+    /// exceeded.
     ///
-    /// - Returns: false if Kafka did not say; then the last count holds.
+    /// - Returns: false if Kafka did not say; then the last counts hold.
     /// - Throws: the error, if there is no last count.
     private mutating func countPartitions(by topic: TopicReader) throws(KafkaError) -> Bool {
-        var count = 0
         for name in reader.subscription {
             do throws(KafkaError) {
-                count += try topic.partitionCount(of: name, deadline: Self.countDeadline)
-            } catch  where error.code == .unknownTopicOrPartition {
-                continue
+                let count = try topic.partitionCount(of: name, deadline: Self.countDeadline)
+                partitionCounts[name] = count
             } catch {
-                guard partitionCount > 0 else { throw error }
+                guard partitionCounts[name] != nil else { throw error }
+                if error.code == .unknownTopicOrPartition { continue }
                 nextCount = SystemClock.now + Self.countInterval
                 reader.log.warning(
                     "partitions could not be counted for paces; the last count holds",
@@ -184,7 +185,6 @@ private struct FollowedOrders: FollowedTopic {
             }
         }
         nextCount = SystemClock.now + Self.countInterval
-        partitionCount = max(1, count)
         return true
     }
 

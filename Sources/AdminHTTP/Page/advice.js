@@ -20,7 +20,7 @@ const PART_ADVICE = [
 /** All of `/ready`: its reasons, then its warnings. */
 const troublesOf = ({ readiness }) => [...readiness.reasons, ...readiness.warnings];
 
-/** {level: "bad" | "watch", part, text, todo?}, the bad ones first. */
+/** {level: "bad" | "watch", part, text, remedy?}, the bad ones first. */
 const findingsOf = (status, metrics) => {
   const said = troublesOf(status).map(reason => reason.part);
   const isSaid = credential => said.some(part => part.startsWith(`credential ${credential}`));
@@ -36,7 +36,7 @@ const accountFindings = metrics => {
   if (!unaccounted) return [];
   return [{ level: "bad", part: "Accounting",
     text: `${plural(unaccounted, "event")} cannot be accounted for.`,
-    todo: "This is a bug. Keep the log, and report it with the version." }];
+    remedy: "This is a bug. Keep the log, and report it with the version." }];
 };
 
 const flowFindings = (status, metrics) => {
@@ -45,33 +45,33 @@ const flowFindings = (status, metrics) => {
   if (oldest >= 60) {
     findings.push({ level: oldest >= 300 ? "bad" : "watch", part: "Oldest event",
       text: `has waited ${format.seconds(oldest)} for its outcome.`,
-      todo: "Check the reasons below, then breakers and Kafka's produce errors." });
+      remedy: "Check the reasons below, then breakers and Kafka's produce errors." });
   }
   const limit = metrics.sum("inflight_limit_events");
   const flight = metrics.sum("inflight_events");
   if (limit && flight / limit >= .9) {
     findings.push({ level: "watch", part: "Memory",
       text: `${format.count(flight)} of ${format.count(limit)} events in flight: fetching is paused.`,
-      todo: "APNs or Kafka is slower than the incoming rate; check latency, streams." });
+      remedy: "APNs or Kafka is slower than the incoming rate; check latency, streams." });
   }
   const lag = status.history.levels.lag || [];
   const before = lag.slice(0, -60).filter(isNumber).pop();
   if (isNumber(before) && last(lag) >= 1000 && last(lag) > 1.5 * before) {
     findings.push({ level: "watch", part: "Lag",
       text: `grew from ${format.count(before)} to ${format.count(last(lag))} in 5 minutes.`,
-      todo: "Add processes, up to partitions divided by shards, or raise limits if streams are free." });
+      remedy: "Add processes, up to partitions divided by shards, or raise limits if streams are free." });
   }
   for (const { credential, value } of metrics.samples("events_giving_up")) {
     if (!(value > 0)) continue;
     findings.push({ level: "bad", part: credential || "No credential",
       text: "valid events are given up, more than one in a hundred.",
-      todo: "The recent reasons say why. Fix that, then replay the dead letters." });
+      remedy: "The recent reasons say why. Fix that, then replay the dead letters." });
   }
   const accepted = acceptedShare(status.history, 60);
   if (accepted && accepted.total >= 20 && accepted.share < .9) {
     findings.push({ level: accepted.share < .5 ? "bad" : "watch", part: "Outcomes",
       text: `only ${format.share(accepted.share)} of the last 5 minutes were accepted.`,
-      todo: "The recent reasons say why, and what to do." });
+      remedy: "The recent reasons say why, and what to do." });
   }
   return findings;
 };
@@ -89,15 +89,15 @@ const routeFindings = (metrics, isSaid) => {
     || "One or more credentials";
   seen("apns_credentials_parked", {}, sample => ({ level: "bad", part: nameOf(sample),
     text: "APNs refused the credential: nothing is sent with it.",
-    todo: "Replace its key or certificate; the files are read again without a restart." }));
+    remedy: "Replace its key or certificate; the files are read again without a restart." }));
   seen("token_fuse_blown", {}, sample => ({ level: "bad", part: nameOf(sample),
     text: "token fuse blown: too many device tokens are refused at once.",
-    todo: "Stop jobs that delete tokens; check endpoint, key and app." }));
+    remedy: "Stop jobs that delete tokens; check endpoint, key and app." }));
   const breakers = [["open", "bad", "open"], ["half_open", "watch", "half-open"]];
   for (const [state, level, word] of breakers) {
     seen("apns_breakers", { state }, sample => ({ level, part: nameOf(sample),
       text: `its circuit breaker is ${word}.`,
-      todo: "The endpoint failed too often; check answers, connection failures and the network." }));
+      remedy: "The endpoint failed too often; check answers, connection failures and the network." }));
   }
   return findings;
 };
@@ -110,12 +110,12 @@ const credentialFindings = metrics => {
     .map(({ name, left }) => ({ level: left < 7 * DAY ? "bad" : "watch", part: name,
       text: left < 0 ? "its certificate has expired."
         : `its certificate expires in ${format.seconds(left)}.`,
-      todo: "Replace the file with the renewed certificate; no restart is needed." }));
+      remedy: "Replace the file with the renewed certificate; no restart is needed." }));
   const stale = metrics.samples("provider_token_age_seconds")
     .filter(sample => sample.value > 3600)
     .map(sample => ({ level: "bad", part: sample.credential,
       text: `its provider token is ${format.seconds(sample.value)} old; APNs accepts 60 min.`,
-      todo: "The log says why it is not renewed." }));
+      remedy: "The log says why it is not renewed." }));
   return [...expiring, ...stale];
 };
 
@@ -125,13 +125,13 @@ const processFindings = metrics => {
   if (Math.abs(skew) >= 60) {
     findings.push({ level: "watch", part: "Clock",
       text: `APNs' clock is ${format.seconds(Math.abs(skew))} ${skew > 0 ? "ahead" : "behind"}.`,
-      todo: "Check this machine's NTP: provider tokens contain the time." });
+      remedy: "Check this machine's NTP: provider tokens contain the time." });
   }
   const silence = metrics.max("shard_silence_seconds");
   if (silence >= 5) {
     findings.push({ level: silence >= 20 ? "bad" : "watch", part: "Shard",
       text: `a shard has made no progress for ${format.seconds(silence)}.`,
-      todo: "After 30 s the process exits; check for a starved CPU." });
+      remedy: "After 30 s the process exits; check for a starved CPU." });
   }
   return findings;
 };

@@ -53,11 +53,11 @@ const fillFindings = (id, findings) => {
   const list = byID(id);
   list.hidden = findings.length === 0;
   while (list.childElementCount > findings.length) list.lastElementChild.remove();
-  findings.forEach(({ part, text, todo, level }, index) => {
+  findings.forEach(({ part, text, remedy, level }, index) => {
     const item = list.children[index] || list.appendChild(make("li", {},
-      make("strong"), make("span"), make("span", { class: "todo" })));
-    [part, text, todo ?? ""].forEach((value, child) => setText(item.children[child], value));
-    item.children[2].hidden = !todo;
+      make("strong"), make("span"), make("span", { class: "remedy" })));
+    [part, text, remedy ?? ""].forEach((value, child) => setText(item.children[child], value));
+    item.children[2].hidden = !remedy;
     setClass(item, level);
   });
 };
@@ -98,7 +98,7 @@ const draw = status => {
   const findings = findingsOf(status, metrics);
   say(...verdictOf(status, findings), sentenceOf(status, metrics));
   fillFindings("obstacles", troublesOf(status).map(reason =>
-    ({ level: "bad", part: reason.part, text: reason.reason, todo: remedyFor(reason, status) })));
+    ({ level: "bad", part: reason.part, text: reason.reason, remedy: remedyFor(reason, status) })));
   fillFindings("watch", findings);
   const parts = [drawTiles, drawCharts, drawCampaigns, drawReasons, drawConnections, drawPartitions, drawOutcomes,
     drawRetries, drawAnswers, drawCredentials, drawKafka, drawProcess, drawConfiguration];

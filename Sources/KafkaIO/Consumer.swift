@@ -52,8 +52,6 @@ public final class Consumer {
     var reader = RecordReader()
     /// The partitions paused by `pause` and not resumed since.
     private var paused: Set<PartitionID> = []
-    /// Partitions that are to be read from an end that is not known yet.
-    private var awaitingEnd: Set<PartitionID> = []
     /// What `knownOffsets` last found in this assignment.
     private var knownExtents: [PartitionID: Range<Int64>] = [:]
     /// The partitions of the commit in progress; nil: there is none.
@@ -287,8 +285,7 @@ public final class Consumer {
     /// (`rd_kafka_toppar_handle_Offset`).
     private func findEnd(of partition: PartitionID, _ now: Instant) {
         starts[partition] = nil
-        awaitingEnd.insert(partition)
-        logQuestions.ask(partition, missing: Offset(0), oldestBefore: nil, now: now)
+        logQuestions.ask(partition, missing: nil, oldestBefore: nil, now: now)
     }
 
     /// Asks the partition's leader for the start and end of its log, because an offset is missing.
@@ -455,7 +452,6 @@ public final class Consumer {
         checks = [:]
         earlyEnds = [:]
         knownExtents = [:]
-        awaitingEnd = []
         restarts.assignmentEnded()
         logQuestions.assignmentEnded()
         if assigned { generation = nil }
@@ -530,20 +526,20 @@ public final class Consumer {
             return logQuestions.failed(partition, now: now) ? .logNotFound(partition, error) : nil
         case .success(var log):
             guard let question = logQuestions.answered(partition) else { return nil }
-            if awaitingEnd.remove(partition) != nil {
+            guard let missing = question.offset else {
                 let end = StartPosition.at(Offset(log.upperBound))
                 starts[partition] = end
                 restarts.failed(partition, readOnFrom: end, now: now)
                 return nil
             }
-            if let end = earlyEnds[partition], log.upperBound < question.offset.rawValue {
+            if let end = earlyEnds[partition], log.upperBound < missing.rawValue {
                 // Records written since then lie after that end, and must be read.
                 log = log.lowerBound..<min(log.upperBound, max(log.lowerBound, end.rawValue))
             }
             return .logFound(
                 FoundLog(
                     partition,
-                    missing: question.offset,
+                    missing: missing,
                     log: log,
                     oldestBefore: question.oldestBefore
                 )

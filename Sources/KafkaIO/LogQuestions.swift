@@ -5,8 +5,8 @@ public import Vocabulary
 /// Unanswered requests are repeated with growing delays; reading is paused meanwhile.
 public struct LogQuestions: Hashable, Sendable {
     public struct Question: Hashable, Sendable {
-        /// The missing offset.
-        public let offset: Offset
+        /// The missing offset; nil: only the log's end is wanted.
+        public let offset: Offset?
         /// The last known start offset before that.
         public let oldestBefore: Int64?
         fileprivate(set) var failures = 0
@@ -25,7 +25,7 @@ public struct LogQuestions: Hashable, Sendable {
     /// Schedules a request; does nothing if the partition has one already.
     public mutating func ask(
         _ partition: PartitionID,
-        missing offset: Offset,
+        missing offset: Offset?,
         oldestBefore: Int64?,
         now: Instant
     ) {

@@ -4,8 +4,8 @@
     instructions.py PROGRAM --write   keeps them in instructions.json
 
 Fails if a part takes clearly more than was kept. Most counts move by less than 0.2 % from run to
-run, decoding by 3 %. They are of this compiler and of Debian 12's libraries, as valgrind's CPU runs them:
-AVX2 if the machine has it, no AVX-512, no SHA extensions.
+run, decoding by 3 %. They are of this compiler and of Debian 12's libraries, as valgrind's CPU runs
+them: AVX2 if the machine has it, no AVX-512, no SHA extensions.
 """
 
 import argparse

@@ -144,7 +144,11 @@ import Vocabulary
         try member.consumer.unassign(now: member.now)
     }
 
-    @Test func `a changed topic causes another assignment without a revocation`() throws {
+    /// librdkafka joins again without a revocation, unless it notices the change while it waits for
+    /// the metadata that the group's leader needs.
+    @Test func `a changed topic causes another assignment, although the first is not answered`()
+        throws
+    {
         let kafka = try EmbeddedKafka()
         let (steady, changing) = (KafkaTopic("steady"), KafkaTopic("changing"))
         for topic in [steady, changing] { try kafka.createTopic(topic, partitions: 1) }
@@ -162,7 +166,7 @@ import Vocabulary
         try member.turn { member.assigned.count == 1 }
         kafka.setError(nil, ofTopic: changing)
         try member.turn { member.assigned.count == 2 }
-        #expect(member.revocations.isEmpty)
+        #expect(member.revocations.allSatisfy { !$0.lost && $0.partitions.count == 1 })
     }
 
     @Test func `a refused commit reports an error for each partition`() throws {

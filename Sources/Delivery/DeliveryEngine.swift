@@ -368,6 +368,8 @@ public struct DeliveryEngine: Sendable {
             decision.connections += dispatch.retire(attempt, now: now.instant, using: &random)
             tryAgain(id, after: failure, retryAfter: answer.retryAfter, now: now)
         case .refreshProviderToken:
+            // The connection may keep refusing newer tokens, too.
+            decision.connections += dispatch.retire(attempt, now: now.instant, using: &random)
             refreshProviderToken(id, after: failure, now: now)
         }
         return JudgedAttempt(

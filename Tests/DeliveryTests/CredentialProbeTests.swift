@@ -15,7 +15,7 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        (end: End.broken, seconds: 0), (.overdue, 30), (.tokenExpired, 0), (.forbidden, 0),
+        (end: End.broken, seconds: 0), (.overdue, 30), (.tokenExpired, 2), (.forbidden, 0),
     ])
     private func `a probe that says nothing about the credential is followed by another`(
         end: End,
@@ -40,6 +40,10 @@ import Vocabulary
         case .forbidden: bench.answer("2", 403, .forbidden)
         }
         var sent = bench.turn(after: .seconds(seconds))
+        if end == .tokenExpired, let next = bench.lastTurn.connection {
+            bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
+            sent += bench.turn()
+        }
         try bench.arrive("3")
         sent += bench.turn()
         #expect(sent.count == 1, "one at a time")

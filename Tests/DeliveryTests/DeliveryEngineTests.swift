@@ -212,7 +212,16 @@ struct Bench {
         bench.engine.responseArrived(answer, for: id, now: bench.now)
         let actions = bench.turn()
         #expect(actions.tokenRefreshes.map(\.sentAt) == [sentAt])
-        #expect(Bench.sent(actions) == id)
+        // The connection may be stuck with the old one.
+        #expect(actions.connections.contains(.drain(ConnectionID(rawValue: 1))))
+        let next = ConnectionID(rawValue: 2)
+        #expect(actions.sends.isEmpty)
+        let later = bench.turn(after: .seconds(2))
+        #expect(
+            later.connections.contains { if case .connect(next, _) = $0 { true } else { false } }
+        )
+        bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
+        #expect(Bench.sent(bench.turn()) == id)
         bench.engine.responseArrived(answer, for: id, now: bench.now)
         #expect(bench.published(bench.turn())?.0.kind == .undeliverable)
     }

@@ -687,6 +687,12 @@ public struct DeliveryEngine: Sendable {
             remove(id, isUndone: false)
             return
         }
+        if deliveries[id].facts.kind == .fanOut, deliveries[id].fanOut == nil {
+            publishing.left(id)
+            let failure = AttemptFailure(reason: deferral.reason, httpStatus: deferral.httpStatus)
+            openFanOut(id, deliveries[id].arrival, refusing: failure)
+            return
+        }
         conclude(
             id,
             with: .undeliverable(deferral.reason, status: deferral.httpStatus),

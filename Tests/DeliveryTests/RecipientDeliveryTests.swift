@@ -9,7 +9,11 @@ import Vocabulary
     private static let refused = APNsAnswer(status: 503, reason: .apns(.serviceUnavailable))
 
     /// An event with these tokens; nil is an invalid entry.
-    private static func event(_ tokens: [String?], _ campaign: CampaignName?) -> FanOut {
+    private static func event(
+        _ tokens: [String?],
+        _ campaign: CampaignName?,
+        notBefore: Timestamp? = nil
+    ) -> FanOut {
         var list = RecipientList.Builder(bytes: 0..<8, count: tokens.count)
         for token in tokens {
             if let token {
@@ -26,6 +30,7 @@ import Vocabulary
             payload: 0..<2
         )
         common.campaign = campaign
+        common.notBefore = notBefore
         return FanOut(common, list.finished())
     }
 
@@ -61,6 +66,7 @@ import Vocabulary
         _ tokens: [String?],
         at offset: Int64 = 1,
         of campaign: CampaignName? = nil,
+        notBefore: Timestamp? = nil,
         _ bench: inout Bench
     ) -> TurnDecision {
         let record = Record(
@@ -70,7 +76,8 @@ import Vocabulary
             key: nil,
             value: Array("{}".utf8)
         )
-        let decoded = DecodedRecord.fanOut(event(tokens, campaign), awaiting: nil)
+        let event = event(tokens, campaign, notBefore: notBefore)
+        let decoded = DecodedRecord.fanOut(event, awaiting: nil)
         bench.engine.recordArrived(bench.reader.read(record, decoded, now: bench.now))
         return takeRecipients(&bench)
     }
@@ -87,6 +94,38 @@ import Vocabulary
         turn.group.flatMap { step in
             if case .commit(let commits) = step { commits.map(\.offset) } else { [Offset]() }
         }
+    }
+
+    @Test func `each recipient has an outcome if Kafka refuses the record that is to wait`() throws
+    {
+        var bench = try Self.provenBench { $0.later = RetryTiers([.seconds(60)]) }
+        let time = Timestamp(milliseconds: bench.now.timestamp.milliseconds + 1000)
+        let turn = Self.arrive(["1a", "1b", "1c"], notBefore: time, &bench)
+        let record = try #require(turn.publications.first)
+        #expect(record.tag.publication == .retry && turn.publications.count == 1)
+        bench.engine.deferralRefused(record.tag.delivery, now: bench.now)
+        let outcomes = Self.takeRecipients(&bench).publications
+            .filter { $0.tag.publication == .outcome }
+            .compactMap { $0.conclusion.outcome(of: $0.arrival) }
+        #expect(outcomes.map(\.subject.recipient?.index) == [0, 1, 2])
+        #expect(outcomes.allSatisfy { $0.reason == .local(.notDueYet) })
+    }
+
+    @Test func `recipients that wait for a pause leave a partition that is to be read`() throws {
+        let name = try #require(CampaignName("spring"))
+        var bench = try Self.provenBench { $0.later = RetryTiers([.seconds(60)]) }
+        var orders = CampaignOrders()
+        _ = orders.set(CampaignOrder(.paused), for: name, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        #expect(Self.arrive(["1a", "1b"], of: name, &bench).publications.isEmpty)
+        _ = try bench.arrive(2_200_000)
+        var deferred: [Deferral] = []
+        for _ in 0..<4 {
+            deferred += Self.takeRecipients(&bench).publications.compactMap(\.conclusion.deferral)
+            deferred += bench.turn(after: .seconds(1)).publications
+                .compactMap(\.conclusion.deferral)
+        }
+        #expect(deferred.map { $0.recipients.map(\.index) } == [[0, 1]])
     }
 
     @Test func `each recipient has an outcome, and the last one settles the record`() throws {

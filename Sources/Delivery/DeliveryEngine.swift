@@ -974,9 +974,10 @@ public struct DeliveryEngine: Sendable {
             move(id, to: .inLane, now: now)
         }
         produceAgain(now: now)
-        deferGroups(now: now)
         sweep(now: now)
         for lane in dispatch.lanesDue(now: now.instant) { turn(lane: lane, now: now) }
+        // After everything that puts recipients off: from here on, they are unfinished deliveries.
+        deferGroups(now: now)
         turnIntake(now: now)
         turnAssignment(now: now)
         turnTransactions(now: now)

@@ -182,20 +182,19 @@ struct CampaignTally: Sendable {
     }
 
     /// Whether records are to be written now, though nothing is committed.
-    var isDue: Bool {
-        guard behindCount > 0 else { return false }
-        return (nextTry ?? behindSince + Self.patience) <= now
-    }
+    var isDue: Bool { nextDeadline.map { $0 <= now } ?? false }
 
-    /// When `isDue` will be true; nil: not before counts change.
+    /// When `isDue` will be true; nil: not before counts change, or the topic answers.
     var nextDeadline: Instant? {
-        behindCount > 0 ? nextTry ?? behindSince + Self.patience : nil
+        isAnyToWrite ? nextTry ?? behindSince + Self.patience : nil
     }
 
     /// Whether there are counts to write, and the topic does not refuse them.
-    var mayWrite: Bool {
-        behindCount > 0 && nextTry.map { $0 <= now } ?? true
-    }
+    var mayWrite: Bool { isAnyToWrite && nextTry.map { $0 <= now } ?? true }
+
+    /// A silent topic gets one batch: more would fill the producer's queue, and the outcomes share
+    /// it.
+    private var isAnyToWrite: Bool { behindCount > 0 && (!isSilent || batches.isEmpty) }
 
     /// The last batch of records that a commit must wait for; nil: it need not wait.
     ///

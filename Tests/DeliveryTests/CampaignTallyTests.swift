@@ -103,7 +103,9 @@ import Vocabulary
         let tag = try Self.conclude(1, &bench)
         _ = bench.turn()
         bench.engine.published(tag)
-        #expect(bench.turn(after: .seconds(1)).commits == nil)
+        let held = bench.turn(after: .seconds(1))
+        let batch = try #require(held.tallies.first).batch
+        #expect(held.commits == nil)
         let deadline = try #require(bench.engine.nextDeadline(now: bench.now.instant))
         #expect(bench.turn(after: .milliseconds(4999)).commits == nil)
         #expect(deadline <= bench.now.instant + .milliseconds(1))
@@ -117,7 +119,10 @@ import Vocabulary
         let turn = bench.turn(after: .seconds(1))
         #expect(turn.commits?.map(\.offset) == [Offset(3)])
         bench.engine.commitFinished(failed: [])
-        bench.engine.tallyWritten(try #require(turn.tallies.first).batch)
+        // Nor does it get more than it has not answered.
+        #expect(turn.tallies.isEmpty && bench.turn(after: .seconds(60)).tallies.isEmpty)
+        bench.engine.tallyWritten(batch)
+        #expect(bench.turn().tallies.first?.counts == Self.counts([.accepted: 2]))
         let last = try Self.conclude(3, &bench)
         _ = bench.turn()
         bench.engine.published(last)

@@ -119,7 +119,8 @@ struct Retry: Sendable {
         guard settings.canPostpone(delivery.arrival) else { return nil }
         let firstFailedAt = firstFailure(of: delivery, now: now)
         let giveUpAt = firstFailedAt.advanced(by: settings.giveUpAfter)
-        let tier = settings.later.tier(after: delivery.history?.tier, waitingFor: wait) { delay in
+        let previous = delivery.history.flatMap { $0.waited == nil ? $0.tier : nil }
+        let tier = settings.later.tier(after: previous, waitingFor: wait) { delay in
             let due = now.timestamp.advanced(by: delay)
             return due < giveUpAt && !delivery.facts.isExpired(at: due)
         }
@@ -154,12 +155,13 @@ struct Retry: Sendable {
     ) -> Deferral? {
         guard settings.canPostpone(delivery.arrival), let tier = settings.later.tier(within: time)
         else { return nil }
-        let delay = settings.later.delays[tier]
-        let dueAt = now.timestamp.advanced(by: delay)
+        let latest = now.timestamp.advanced(by: settings.later.delays[tier])
+        let dueAt = limit.map { min($0, latest) } ?? latest
+        let wait = Duration.milliseconds(dueAt.milliseconds - now.timestamp.milliseconds)
         return Deferral(
             tier: tier,
-            dueAt: limit.map { min($0, dueAt) } ?? dueAt,
-            firstFailedAt: firstFailure(of: delivery, now: now).advanced(by: delay),
+            dueAt: dueAt,
+            firstFailedAt: firstFailure(of: delivery, now: now).advanced(by: wait),
             attempts: delivery.totalAttempts,
             reason: .local(reason)
         )
@@ -175,12 +177,13 @@ struct Retry: Sendable {
     ///
     /// This happens if the topic was not read for a while.
     func isPastGiveUp(_ history: RetryHistory, now: Timestamp) -> Bool {
-        now > history.firstFailedAt.advanced(by: settings.giveUpAfter)
+        now > min(history.firstFailedAt, now).advanced(by: settings.giveUpAfter)
     }
 
     /// When the event first failed, over all rounds; wall-clock time, which processes share.
     private func firstFailure(of delivery: Delivery, now: Moment) -> Timestamp {
-        if let history = delivery.history { return history.firstFailedAt }
+        // What has waited may have a time that lies ahead if clocks differ, or headers are forged.
+        if let history = delivery.history { return min(history.firstFailedAt, now.timestamp) }
         guard let firstFailureAt = delivery.firstFailureAt else { return now.timestamp }
         return now.timestamp.advanced(by: .zero - (now.instant - firstFailureAt))
     }

@@ -352,6 +352,37 @@ struct Desk {
         #expect(next == expected)
     }
 
+    @Test func `a round without an attempt counts as none`() throws {
+        var desk = try Desk()
+        var history = desk.history(dueIn: 0, tier: 1)
+        history.reason = LocalReason.campaignPaused.rawValue
+        let actions = try desk.fail(try desk.arrive(4, of: Desk.tier, history: history))
+        #expect(desk.deferral(actions)?.tier == 0)
+    }
+
+    @Test func `the time to give up stands still while an event waits for its time`() throws {
+        let topics = RetryTopics(sources: [KafkaTopic("news")], delayNames: ["1m", "15m"])
+        let topic = TopicPartition(topic: KafkaTopic("news.retry.15m"), partition: 0)
+        var desk = try Desk(giveUpAfter: .seconds(600))
+        let time = Timestamp(milliseconds: Desk.startMilliseconds + 900_000)
+        let waiting = try desk.arrive(0) { $0.notBefore = time }
+        let arrival = try #require(waiting.publications.first?.arrival)
+        let deferral = try #require(desk.deferral(waiting))
+        let purpose = try #require(topics.purpose(of: topic.topic))
+        // The record is read as soon as it is written.
+        let history = RetryHistory(
+            headers: arrival.history(with: deferral, readFrom: topic)
+                .headers(over: [], tierName: "15m"),
+            writtenAt: desk.now.timestamp,
+            of: purpose,
+            in: topics,
+            now: desk.now.timestamp
+        )
+        _ = try desk.arrive(1, of: Desk.otherTier, history: history)
+        #expect(desk.turn(after: .seconds(899)).sends.isEmpty)
+        #expect(desk.turn(after: .seconds(1)).sends.count == 1)
+    }
+
     @Test(arguments: [(firstFailedAgo: 99 as Int64, isOver: false), (100, true)])
     func `the time to give up starts at the first failure of all rounds`(
         firstFailedAgo: Int64,

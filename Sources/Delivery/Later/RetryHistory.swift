@@ -121,6 +121,15 @@ public struct DeferredRecipient: Hashable, Sendable {
 }
 
 extension RetryHistory {
+    /// What the event waited for in the last round, without a failed attempt; nil: one has failed.
+    var waited: LocalReason? {
+        LocalReason(rawValue: reason).flatMap {
+            $0 == .campaignPaused || $0 == .notDueYet ? $0 : nil
+        }
+    }
+}
+
+extension RetryHistory {
     public static let headerPrefix = "heliograph-retry-"
 
     private enum Name {
@@ -166,8 +175,9 @@ extension RetryHistory {
     /// Nil if a header is missing, repeated or invalid: the record is then treated as a new event.
     ///
     /// Anyone with write access to the topic can forge these headers. They therefore decide nothing
-    /// but a bounded wait, counts and names: the origin must be a topic of the same source, and no
-    /// time may lie in the future except `dueAt`, which `RetryTiers` bounds by the tier's delay.
+    /// but a bounded wait, counts and names: the origin must be a topic of the same source,
+    /// `receivedAt` may not lie in the future, `RetryTiers` bounds `dueAt` by the tier's delay, and
+    /// `Retry` bounds `firstFailedAt` once the record is due.
     public init?(
         headers: [RecordHeader],
         writtenAt: Timestamp?,
@@ -183,7 +193,7 @@ extension RetryHistory {
             let attempts = texts.number(Name.attempts, upTo: Self.maxAttempts),
             let firstFailure = texts.number(Name.firstFailure),
             let due = texts.number(Name.due), let reason = texts[Name.reason],
-            let recipients = Self.recipients(in: texts[Name.recipients], now: now),
+            let recipients = Self.recipients(in: texts[Name.recipients]),
             !texts.hasRepetition
         else { return nil }
         origin = RecordPosition(
@@ -193,7 +203,7 @@ extension RetryHistory {
         timestamp = texts.number(Name.timestamp).map(Timestamp.init(milliseconds:))
         receivedAt = min(Timestamp(milliseconds: received), now)
         self.attempts = Int(attempts)
-        firstFailedAt = min(Timestamp(milliseconds: firstFailure), now)
+        firstFailedAt = Timestamp(milliseconds: firstFailure)
         dueAt = Timestamp(milliseconds: due)
         self.writtenAt = writtenAt
         tier = purpose.tier
@@ -208,7 +218,11 @@ extension RetryHistory {
     /// index, its attempts, the time of its first failure, and the reason of the last one.
     private static func text(of recipients: [Recipient]) -> String {
         let lines = recipients.map { recipient in
-            let reason = recipient.reason.replacing("\n", with: " ")
+            let reason = String(
+                String.UnicodeScalarView(
+                    recipient.reason.unicodeScalars.map { $0 == "\n" ? " " : $0 }
+                )
+            )
             return "\(recipient.place.index) \(recipient.attempts) "
                 + "\(recipient.firstFailedAt.milliseconds) \(reason)"
         }
@@ -216,15 +230,17 @@ extension RetryHistory {
     }
 
     /// Reads what `text(of:)` writes; empty without a text, and nil for any other text.
-    private static func recipients(in text: String?, now: Timestamp) -> [Recipient]? {
+    private static func recipients(in text: String?) -> [Recipient]? {
         guard let text else { return [] }
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard let count = number(lines[0], upTo: Int64(RecipientPlace.maxCount)),
+        // A reason may begin or end with what makes one character with a line end or a space.
+        let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let count = number(String(lines[0]), upTo: Int64(RecipientPlace.maxCount)),
             lines.count > 1, lines.count - 1 <= count
         else { return nil }
         var recipients: [Recipient] = []
         for line in lines.dropFirst() {
             let words = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
+                .map(String.init)
             guard words.count == 4, let index = number(words[0], upTo: count - 1),
                 index > recipients.last.map({ Int64($0.place.index) }) ?? -1,
                 let attempts = number(words[1], upTo: maxAttempts),
@@ -234,8 +250,8 @@ extension RetryHistory {
                 Recipient(
                     place: RecipientPlace(index: Int(index), count: Int(count)),
                     attempts: Int(attempts),
-                    firstFailedAt: min(Timestamp(milliseconds: firstFailure), now),
-                    reason: String(words[3])
+                    firstFailedAt: Timestamp(milliseconds: firstFailure),
+                    reason: words[3]
                 )
             )
         }
@@ -243,7 +259,7 @@ extension RetryHistory {
     }
 
     /// Parses a decimal number without a sign, at most `limit`.
-    private static func number(_ text: some StringProtocol, upTo limit: Int64) -> Int64? {
+    private static func number(_ text: String, upTo limit: Int64) -> Int64? {
         guard text.utf8.first.map({ (0x30...0x39).contains($0) }) == true,
             let number = Int64(text), (0...limit).contains(number)
         else { return nil }

@@ -302,7 +302,7 @@ extension Configuration.Campaigns {
         )
         pausedPercent = section.value(
             "paused_percent",
-            .integer(in: 0...90),
+            .integer(in: 0...40),
             default: 25,
             """
             Share of `limits.in_flight_events` that events of paused and paced campaigns may wait \

@@ -293,7 +293,7 @@ public struct DeliveryEngine: Sendable {
             case (.cancelled, .inLine), (.cancelled, .waiting), (.cancelled, .atCampaign),
                 (.cancelled, .atRate), (.cancelled, .inLane):
                 conclude(id, with: .cancelled, now: now)
-            case (.paused, .atRate), (.paused, .inLane):
+            case (.paused, .atRate), (.paused, .inLane), (.paced, .atRate), (.paced, .inLane):
                 awaitCampaign(id, campaign, now: now)
             default: break
             }
@@ -1052,7 +1052,8 @@ public struct DeliveryEngine: Sendable {
             // next owner.
             assignment.mayBeginAttempts(now: now.instant)
         else { return }
-        let unsent = dispatch.sweepRates(in: deliveries) + campaigns.sweep(in: deliveries)
+        let atCampaign = campaigns.sweep(in: deliveries)
+        let unsent = dispatch.sweepRates(in: deliveries) + atCampaign
         var expired = unsent.filter { isExpired($0, now: now) }
         for lane in dispatch.busyLanes {
             let blockedSince = dispatch.inTheWaySince(lane: lane)
@@ -1074,10 +1075,23 @@ public struct DeliveryEngine: Sendable {
             for id in blocked { postponeBlocked(id, lane: lane, now: now) }
         }
         for id in expired { expire(id, at: now.timestamp, now: now) }
+        makeWay(atCampaign, now: now)
         guard intake.isNearlyFull else { return }
         for id in dispatch.tooManyInLine(in: deliveries, now: now.instant) {
             counts.madeRoom += 1
             postpone(id, because: .deviceCongested, now: now)
+        }
+    }
+
+    /// Puts deliveries off that wait for their campaigns and keep other records from being read.
+    private mutating func makeWay(_ waiting: [DeliveryID], now: Moment) {
+        for id in waiting where deliveries.contains(id) && deliveries[id].place == .atCampaign {
+            let facts = deliveries[id].facts
+            guard let campaign = facts.campaign,
+                assignment.heldBack.contains(facts.partition)
+                    || intake.isFull(forSource: facts.source)
+            else { continue }
+            _ = stayAway(id, from: campaign, now: now)
         }
     }
 
@@ -1429,17 +1443,34 @@ public struct DeliveryEngine: Sendable {
     private mutating func awaitCampaign(_ id: DeliveryID, _ campaign: KeyedHash, now: Moment) {
         leaveLine(id)
         guard isKept(id) else { return }
-        let deferral =
-            campaigns.waitingCount < settings.shareOfCampaigns
-            ? nil
-            : retry.absence(
-                of: deliveries[id],
-                because: .campaignPaused,
-                within: campaigns.timeAway(campaign, now: now.instant),
-                now: now
-            )
-        guard let deferral else { return move(id, to: .atCampaign) }
+        if campaigns.waitingCount < settings.shareOfCampaigns
+            || !stayAway(id, from: campaign, now: now)
+        {
+            move(id, to: .atCampaign)
+        }
+    }
+
+    /// Puts a delivery off that waits for its campaign.
+    ///
+    /// - Returns: false if there is no retry topic for it.
+    private mutating func stayAway(
+        _ id: DeliveryID,
+        from campaign: KeyedHash,
+        now: Moment
+    ) -> Bool {
+        guard let shortestDelay = settings.later.delays.first,
+            settings.canPostpone(deliveries[id].arrival)
+        else { return false }
+        let absence = campaigns.putOff(campaign, shortestDelay: shortestDelay, now: now.instant)
+        let deferral = retry.absence(
+            of: deliveries[id],
+            because: .campaignPaused,
+            within: absence.atMost,
+            until: absence.hasTurn ? now.timestamp.advanced(by: absence.atMost) : nil,
+            now: now
+        )
         putOff(id, deferral, because: AttemptFailure(reason: .local(.campaignPaused)), now: now)
+        return true
     }
 
     /// Ends a delivery before its next attempt, or lets it wait, if its campaign demands that.
@@ -1480,7 +1511,11 @@ public struct DeliveryEngine: Sendable {
             guard let campaign = queue.campaign, !campaigns.hasRoom(for: campaign, now: now.instant)
             else { continue }
             waiting += intake.recipientCount(of: queue)
-            if waiting > settings.shareOfCampaigns { overflow.insert(queue) }
+            if waiting > settings.shareOfCampaigns
+                || intake.hasRecipients(of: queue, in: assignment.heldBack)
+            {
+                overflow.insert(queue)
+            }
         }
     }
 
@@ -1524,11 +1559,12 @@ public struct DeliveryEngine: Sendable {
 
     /// Decides whether an event is sent.
     private mutating func route(_ id: DeliveryID, _ arrival: Arrival, now: Moment) {
-        if let campaign = arrival.facts.campaign,
-            campaigns.effect(on: campaign, now: now.instant) == .cancelled
-        {
-            conclude(id, with: .cancelled, now: now)
-            return
+        if let campaign = arrival.facts.campaign {
+            if arrival.facts.history?.waited == .campaignPaused { campaigns.cameBack(campaign) }
+            guard campaigns.effect(on: campaign, now: now.instant) != .cancelled else {
+                conclude(id, with: .cancelled, now: now)
+                return
+            }
         }
         guard let route = arrival.facts.route, let names = arrival.facts.names else {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)

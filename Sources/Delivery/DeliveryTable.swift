@@ -128,14 +128,18 @@ struct DeliveryTable: Sendable {
         slots.indices.contains { slots[$0].isTaken && isWanted(slots[$0].delivery) }
     }
 
-    /// When the oldest delivery in flight arrived, leaving out those that wait to become due.
+    /// When the oldest delivery in flight arrived, leaving out those that wait to become due or for
+    /// their campaign.
     ///
     /// Reads the slots in place: copying each would cost more than reading it.
     var oldestArrival: Instant? {
         var oldest: Instant?
         for index in slots.indices {
             guard slots[index].isTaken else { continue }
-            if case .held = slots[index].delivery.place { continue }
+            switch slots[index].delivery.place {
+            case .held, .atCampaign: continue
+            default: break
+            }
             let arrival = slots[index].delivery.arrival.receivedAt.instant
             oldest = min(oldest ?? arrival, arrival)
         }

@@ -121,6 +121,11 @@ struct Intake: Sendable {
     /// How many recipients wait for a queue.
     func recipientCount(of queue: RecipientQueue) -> Int { recipients.waitingCount(of: queue) }
 
+    /// Whether recipients wait for a queue whose records are in one of these partitions.
+    func hasRecipients(of queue: RecipientQueue, in partitions: Set<PartitionID>) -> Bool {
+        !partitions.isEmpty && recipients.hasWaiting(for: queue, in: partitions)
+    }
+
     /// A turn has begun: every queue may have room again.
     mutating func recipientsTurned() { recipients.turnBegan() }
 
@@ -158,6 +163,9 @@ struct Intake: Sendable {
         for arrival in closed { self.closed(arrival) }
         return released
     }
+
+    /// Whether a limit, or the source's share of it, stops its partitions.
+    func isFull(forSource source: Int) -> Bool { gate.isPaused || shares.stopped[source] }
 
     private mutating func closed(_ arrival: Arrival) {
         gate.closed(byteCount: arrival.facts.byteCount)

@@ -48,7 +48,11 @@ public struct CampaignOrder: Hashable, Sendable {
 
     /// What the order demands at a time; from `until` on, that pause or pace is over.
     public func effect(at now: Timestamp) -> Effect {
-        let isOver = until.map { $0 <= now } ?? false
+        effect(isOver: until.map { $0 <= now } ?? false)
+    }
+
+    /// What the order demands, before or after its pause or pace has ended.
+    public func effect(isOver: Bool) -> Effect {
         switch state {
         case .cancelled: return .cancelled
         case .paused: return isOver ? pace : .paused(until: until)

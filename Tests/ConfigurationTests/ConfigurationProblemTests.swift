@@ -143,8 +143,8 @@ import Testing
             "campaigns.tally_topic: is 'orders', the same as campaigns.topic; name another topic"
         ),
         (
-            "campaigns: {paused_percent: 91}",
-            "campaigns.paused_percent: is '91'; expected a whole number from 0 to 90"
+            "campaigns: {paused_percent: 41}",
+            "campaigns.paused_percent: is '41'; expected a whole number from 0 to 40"
         ),
         ("sources: []", "sources: is empty; add at least one source"),
         (

@@ -172,6 +172,114 @@ import Vocabulary
         #expect(later.tier == 1)
     }
 
+    /// At 1,000 a second, 12,000 events come in. Thirty fit in memory, and the retry topic has 60
+    /// seconds.
+    @Test func `a pace is kept if most of a send does not fit in memory`() throws {
+        let pace = 50
+        var bench = try Self.bench { $0.campaignShare = 30.0 / Double($0.intake.events) }
+        try Self.order(CampaignOrder(.running, perSecond: Double(pace)), &bench)
+        var away: [(history: RetryHistory, event: Event)] = []
+        var (offset, sent) = (Int64(0), [Int]())
+        func arrive(_ event: Event, _ history: RetryHistory?, _ bench: inout Bench) {
+            offset += 1
+            let record = Record(
+                partition: Bench.partition,
+                offset: Offset(offset),
+                timestamp: nil,
+                key: nil,
+                value: [0x7B, 0x7D]
+            )
+            bench.engine.recordArrived(
+                record,
+                .event(event),
+                history: history,
+                by: bench.reader,
+                now: bench.now
+            )
+        }
+        for tick in 0..<2600 {
+            for number in 0..<(tick < 120 ? 100 : 0) {
+                let token = String(0x10_0000 + tick * 100 + number, radix: 16)
+                var event = Event(
+                    id: EventID(token),
+                    deviceToken: try #require(DeviceToken(token)),
+                    destination: .bundleID("com.example.News"),
+                    pushType: .alert,
+                    payload: 0..<2
+                )
+                event.campaign = try Self.name()
+                arrive(event, nil, &bench)
+            }
+            // As a partition does: what is due comes when everything before it is.
+            let due = away.prefix { $0.history.dueAt <= bench.now.timestamp }
+            away.removeFirst(due.count)
+            for one in due { arrive(one.event, one.history, &bench) }
+            let turn = bench.turn(after: .milliseconds(100))
+            sent.append(turn.sends.count)
+            for send in turn.sends {
+                let answer = APNsAnswer(status: 200)
+                bench.engine.responseArrived(answer, for: send.delivery, now: bench.now)
+            }
+            let records = turn.publications + bench.turn().publications
+            for record in records {
+                if let deferral = record.conclusion.deferral {
+                    let topic = TopicPartition(topic: KafkaTopic("news"), partition: 0)
+                    let history = record.arrival.history(with: deferral, readFrom: topic)
+                    away.append((history, try #require(record.arrival.event)))
+                }
+                bench.engine.published(record.tag)
+            }
+            bench.engine.commitFinished(failed: [])
+        }
+        #expect(sent.reduce(0, +) == 12_000 && away.isEmpty)
+        // In each ten seconds but the last, what the pace allows.
+        for start in stride(from: 0, to: 2300, by: 100) {
+            let count = sent[start..<start + 100].reduce(0, +)
+            #expect((pace * 9...pace * 10 + pace / 10).contains(count), "from \(start): \(count)")
+        }
+    }
+
+    @Test func `a pace ordered during a send holds for what waits for a stream`() throws {
+        var bench = try Self.bench()
+        bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 1, now: bench.now)
+        for offset in Int64(1)...40 { _ = try Self.arrive(offset, &bench) }
+        try Self.order(CampaignOrder(.running, perSecond: 20), &bench)
+        bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 100, now: bench.now)
+        var sent = bench.turn().sends.count
+        #expect(sent == 2)
+        for _ in 0..<100 { sent += bench.turn(after: .milliseconds(10)).sends.count }
+        #expect((20...22).contains(sent))
+    }
+
+    @Test func `what waits for a pause is put off before it keeps its partition from being read`()
+        throws
+    {
+        var bench = try Self.bench()
+        try Self.order(CampaignOrder(.paused), &bench)
+        #expect(try Self.arrive(1, &bench).publications.isEmpty)
+        // More settled offsets than a commit can tell.
+        let turn = try bench.arrive(2_200_000)
+        #expect(turn.group.contains(.pause([Self.partition])))
+        let swept = bench.turn(after: .seconds(1))
+        #expect(Self.deferrals(swept).map(\.reason) == [.local(.campaignPaused)])
+        for record in swept.publications { bench.engine.published(record.tag) }
+        #expect(bench.turn().group.contains(.resume([Self.partition])))
+    }
+
+    @Test func `what waits for a pause makes way if the limit in flight is reached`() throws {
+        var bench = try Self.bench {
+            $0.intake = .init(events: 20, bytes: 1 << 20)
+            $0.campaignShare = 0.4
+        }
+        try Self.order(CampaignOrder(.paused), &bench)
+        for offset in Int64(1)...8 {
+            #expect(try Self.arrive(offset, &bench).publications.isEmpty)
+        }
+        for offset in Int64(9)...20 { _ = try bench.arrive(offset) }
+        _ = bench.turn()
+        #expect(Self.deferrals(bench.turn(after: .seconds(1))).count == 8)
+    }
+
     @Test(arguments: [
         (30, 0, 30), (60, 0, 60), (600, 0, 60), (900, 1, 900), (80_000, 1, 900),
     ])

@@ -225,10 +225,19 @@ struct PendingRecipients: Sendable {
 
     /// How many recipients wait for a queue.
     func waitingCount(of queue: RecipientQueue) -> Int {
-        (waiting[queue]?.all ?? []).reduce(0) { sum, turn in
-            guard let record = records[Int(turn.slot)], turn.number == record.number
-            else { return sum }
-            return sum + record.waiting.count
+        recordsWaiting(for: queue).reduce(0) { $0 + $1.waiting.count }
+    }
+
+    /// Whether recipients wait for a queue whose records are in one of these partitions.
+    func hasWaiting(for queue: RecipientQueue, in partitions: Set<PartitionID>) -> Bool {
+        recordsWaiting(for: queue).contains {
+            !$0.waiting.isEmpty && partitions.contains($0.arrival.facts.partition)
+        }
+    }
+
+    private func recordsWaiting(for queue: RecipientQueue) -> some Sequence<Record> {
+        (waiting[queue]?.all ?? []).lazy.compactMap { turn in
+            records[Int(turn.slot)].flatMap { $0.number == turn.number ? $0 : nil }
         }
     }
 
@@ -387,9 +396,11 @@ struct PendingRecipients: Sendable {
 
 extension Deferral {
     /// Adds a recipient to those of its record that are retried together.
+    ///
+    /// Who waits for a campaign may come back early.
     fileprivate mutating func add(_ recipient: DeferredRecipient, dueAt: Timestamp) {
         recipients.append(recipient)
-        self.dueAt = max(self.dueAt, dueAt)
+        if recipient.reason != .local(.campaignPaused) { self.dueAt = max(self.dueAt, dueAt) }
         firstFailedAt = min(firstFailedAt, recipient.firstFailedAt)
         attempts = max(attempts, recipient.attempts)
     }

@@ -5,12 +5,38 @@ import Vocabulary
 /// Such a delivery has no place in its device's line, so that other events go on. As in
 /// `WeightedQueues`, it leaves when its ticket becomes void.
 struct Campaigns: Sendable {
-    /// What an order demands now.
-    enum Effect: Hashable, Sendable {
-        case running
-        case paced
-        case paused
-        case cancelled
+    /// The shard's part of a pace.
+    private struct Pace: Sendable {
+        private(set) var bucket: TokenBucket
+        /// The turns before this one belong to deliveries that were put off; nil: none does.
+        private var booked: Instant?
+        /// How many deliveries were put off and have not come back, as far as the shard knows.
+        private var awayCount = 0
+
+        init(perSecond: Double) {
+            let burst = max(1, Int(perSecond * Campaigns.burst))
+            bucket = TokenBucket(perSecond: perSecond, burst: burst)
+        }
+
+        mutating func take(now: Instant) -> Bool { bucket.take(now: now) }
+
+        /// A delivery is put off: books its turn, if that comes before the shortest delay is over.
+        mutating func putOff(behind count: Int, shortestDelay: Duration, now: Instant) -> Absence {
+            awayCount += 1
+            let interval = bucket.interval
+            let first = max(bucket.nextToken ?? now, now) - now
+            let ahead = max(booked.map { $0 - now } ?? .zero, first + interval * count)
+            guard ahead < shortestDelay else {
+                return Absence(atMost: interval * (count + awayCount), hasTurn: false)
+            }
+            booked = now + min(ahead + interval, shortestDelay)
+            return Absence(atMost: ahead, hasTurn: true)
+        }
+
+        mutating func cameBack() { awayCount = max(0, awayCount - 1) }
+
+        /// Nothing waits. Others may have got what this shard has put off.
+        mutating func queueEmptied() { (booked, awayCount) = (nil, 0) }
     }
 
     private struct Order: Sendable {
@@ -20,17 +46,19 @@ struct Campaigns: Sendable {
         /// When a pause or a pace ends by itself; nil: never.
         let end: Instant?
         /// Nil: the order sets no pace.
-        var bucket: TokenBucket?
+        var pace: Pace?
 
-        func effect(now: Instant) -> Effect {
-            let isOver = end.map { $0 <= now } ?? false
-            let pace: Effect = bucket == nil ? .running : .paced
-            return switch order.state {
-            case .cancelled: .cancelled
-            case .paused: isOver ? pace : .paused
-            case .running: isOver ? .running : pace
-            }
+        func effect(now: Instant) -> CampaignOrder.Effect {
+            order.effect(isOver: end.map { $0 <= now } ?? false)
         }
+    }
+
+    /// How long a delivery stays away that does not fit in memory.
+    struct Absence: Hashable, Sendable {
+        /// No longer than this, if there is a delay that is as short.
+        let atMost: Duration
+        /// Whether it is the delivery's turn then, so that it must not come later.
+        let hasTurn: Bool
     }
 
     private struct Queue: Sendable {
@@ -83,10 +111,7 @@ struct Campaigns: Sendable {
                     let left = until.milliseconds - now.timestamp.milliseconds
                     return now.instant + .milliseconds(max(0, left))
                 },
-                bucket: order.perSecond.map { perSecond in
-                    let own = perSecond * share
-                    return TokenBucket(perSecond: own, burst: max(1, Int(own * Self.burst)))
-                }
+                pace: order.perSecond.map { Pace(perSecond: $0 * share) }
             )
         }
         for name in changed where new[name] == nil { orders[name] = nil }
@@ -94,17 +119,35 @@ struct Campaigns: Sendable {
         return changed
     }
 
-    func effect(on name: KeyedHash, now: Instant) -> Effect {
+    func effect(on name: KeyedHash, now: Instant) -> CampaignOrder.Effect {
         orders[name]?.effect(now: now) ?? .running
     }
 
-    /// How long an event may stay away: no longer than the order holds, and no longer than it has
-    /// held, so that it comes back soon after the order ends.
-    func timeAway(_ name: KeyedHash, now: Instant) -> Duration {
-        guard let order = orders[name] else { return .zero }
-        if order.effect(now: now) == .paused, let end = order.end { return end - now }
-        return now - order.since
+    /// A delivery of the campaign is put off.
+    ///
+    /// It comes back soon after a pause: it stays away no longer than the order holds, or else no
+    /// longer than it has held. During a pace, the deliveries put off take turns, so that some come
+    /// back whenever the pace allows, and the rest stays away for as long as those before it take.
+    mutating func putOff(
+        _ name: KeyedHash,
+        shortestDelay: Duration,
+        now: Instant
+    ) -> Absence {
+        guard let order = orders[name] else { return Absence(atMost: .zero, hasTurn: false) }
+        switch order.effect(now: now) {
+        case .running, .cancelled: return Absence(atMost: .zero, hasTurn: false)
+        case .paused:
+            let time = order.end.map { $0 - now } ?? now - order.since
+            return Absence(atMost: time, hasTurn: false)
+        case .paced:
+            let count = queues[name]?.count ?? 0
+            return orders[name]?.pace?.putOff(behind: count, shortestDelay: shortestDelay, now: now)
+                ?? Absence(atMost: .zero, hasTurn: false)
+        }
     }
+
+    /// A delivery that was put off has come back, to this shard or another one.
+    mutating func cameBack(_ name: KeyedHash) { orders[name]?.pace?.cameBack() }
 
     // MARK: Waiting deliveries
 
@@ -112,7 +155,7 @@ struct Campaigns: Sendable {
     mutating func lets(_ name: KeyedHash, pass now: Instant) -> Bool {
         switch effect(on: name, now: now) {
         case .running: true
-        case .paced: queues[name] == nil && orders[name]?.bucket?.take(now: now) ?? true
+        case .paced: queues[name] == nil && orders[name]?.pace?.take(now: now) ?? true
         case .paused, .cancelled: false
         }
     }
@@ -134,6 +177,7 @@ struct Campaigns: Sendable {
         guard count == 1 else { return }
         queues[name] = nil
         names.removeAll { $0 == name }
+        orders[name]?.pace?.queueEmptied()
     }
 
     /// The next delivery that may proceed now; its ticket is about to become void.
@@ -142,7 +186,7 @@ struct Campaigns: Sendable {
             switch effect(on: name, now: now) {
             case .paused, .cancelled: continue
             case .paced:
-                guard orders[name]?.bucket?.take(now: now) ?? true else { continue }
+                guard orders[name]?.pace?.take(now: now) ?? true else { continue }
             case .running: break
             }
             while let ticket = queues[name]?.tickets.popFirst() {
@@ -156,16 +200,23 @@ struct Campaigns: Sendable {
     func due(now: Instant, in table: DeliveryTable) -> [DeliveryID] {
         var due: [DeliveryID] = []
         for name in names {
-            switch effect(on: name, now: now) {
-            case .paused, .cancelled: continue
-            case .running, .paced: break
-            }
+            var left = min(mostDue(name, now: now), Self.mostAtOnce - due.count)
             for ticket in queues[name]?.tickets.all ?? [] {
-                guard due.count < Self.mostAtOnce else { return due }
-                if let id = table.holder(of: ticket) { due.append(id) }
+                guard left > 0 else { break }
+                guard let id = table.holder(of: ticket) else { continue }
+                due.append(id)
+                left -= 1
             }
         }
         return due
+    }
+
+    private func mostDue(_ name: KeyedHash, now: Instant) -> Int {
+        switch effect(on: name, now: now) {
+        case .paused, .cancelled: 0
+        case .paced: orders[name]?.pace?.bucket.count(now: now) ?? Self.mostAtOnce
+        case .running: Self.mostAtOnce
+        }
     }
 
     /// Returns every waiting delivery, and drops void tickets.
@@ -191,7 +242,7 @@ struct Campaigns: Sendable {
             let next: Instant? =
                 switch order.effect(now: now) {
                 case .running: now
-                case .paced: order.bucket?.nextToken ?? now
+                case .paced: order.pace?.bucket.nextToken ?? now
                 case .paused: order.end
                 case .cancelled: nil
                 }

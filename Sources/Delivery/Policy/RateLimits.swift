@@ -125,7 +125,7 @@ extension RateLimit {
 /// Implemented as the generic cell rate algorithm (ITU-T I.371), whose only state is the time when
 /// the bucket will be full again.
 public struct TokenBucket: Hashable, Sendable {
-    private let interval: Duration
+    let interval: Duration
     private let tolerance: Duration
     /// Nil: the bucket is full.
     private var fullAt: Instant?
@@ -142,6 +142,12 @@ public struct TokenBucket: Hashable, Sendable {
         if let nextToken, nextToken > now { return false }
         fullAt = max(fullAt ?? now, now) + interval
         return true
+    }
+
+    /// The number of tokens that can be taken now.
+    func count(now: Instant) -> Int {
+        let free = nextToken.map { now - $0 } ?? tolerance
+        return free < .zero ? 0 : 1 + Int(min(free, tolerance) / interval)
     }
 
     /// When the next token is available; nil: now.

@@ -644,7 +644,7 @@ extension ClientState {
     }
 
     private func lastFailure(of slot: Int) -> StreamFailure {
-        guard let mark = streams.value.table[slot].writeMark, mark < channel.sentByteCount else {
+        guard let mark = streams.value.table[slot].endMark, mark < channel.sentByteCount else {
             return .neverWritten
         }
         return .connectionClosed

@@ -161,7 +161,8 @@ struct ClientStreams {
     private func cause(_ slot: Int, errorCode: HTTP2ErrorCode) -> StreamFailure {
         if let goAway, table[slot].streamID > goAway.lastStreamID { return .aboveGoAway }
         if table[slot].isOverLimit { return .responseTooLarge }
-        if table[slot].writeMark == nil { return .neverWritten }
+        // Once the peer has seen a part of the request, its reset is an answer.
+        if !table[slot].hasBegun { return .neverWritten }
         if let flaw = table[slot].flaw { return .malformedResponse(flaw) }
         return errorCode == .refusedStream ? .refused : .reset(errorCode)
     }
@@ -181,8 +182,10 @@ struct ClientStream: StreamEntry {
     var phase = Phase.done
     var response = HTTP2Response()
     var body = OutgoingBody()
-    /// The ciphertext byte count before the request's HEADERS; nil while they wait.
-    var writeMark: UInt64?
+    /// Whether the request's HEADERS have left for the channel.
+    var hasBegun = false
+    /// The ciphertext byte count before the request's last frame; nil while that waits.
+    var endMark: UInt64?
     /// Whether the final header block is complete; further fields are trailers, which are ignored.
     var hasAllFields = false
     /// The size of the response's header fields in bytes, including those not kept.
@@ -195,7 +198,8 @@ struct ClientStream: StreamEntry {
     mutating func open(_ streamID: Int32) {
         self.streamID = streamID
         phase = .waiting
-        writeMark = nil
+        hasBegun = false
+        endMark = nil
         hasAllFields = false
         fieldByteCount = 0
         isOverLimit = false
@@ -387,7 +391,10 @@ private func frameSent(
     switch nghttp2_frame_type(UInt32(header.type)) {
     case NGHTTP2_HEADERS:
         guard let slot = unsafe slot(session, streams, header.stream_id) else { return 0 }
-        unsafe streams.pointee.table[slot].writeMark = streams.pointee.writeMark
+        unsafe streams.pointee.table[slot].hasBegun = true
+        if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
+            unsafe streams.pointee.table[slot].endMark = streams.pointee.writeMark
+        }
     case NGHTTP2_RST_STREAM:
         guard let slot = unsafe slot(session, streams, header.stream_id) else { return 0 }
         unsafe streams.pointee.resetSent(
@@ -424,6 +431,7 @@ func readRequestBody(
     )
     if isLast {
         unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        unsafe streams.pointee.table[slot].endMark = streams.pointee.writeMark
         // Release it now, while it is in the CPU's caches, and not when the stream ends.
         unsafe streams.pointee.table[slot].body = OutgoingBody()
     }

@@ -6,7 +6,7 @@ public enum StreamFailure: Error, Hashable, Sendable {
     case refused
     /// The stream's ID is above the last one that the peer's GOAWAY names (RFC 9113, 6.8).
     case aboveGoAway
-    /// None of the request's bytes left this process.
+    /// The end of the request did not leave this process, so the peer cannot have acted on it.
     case neverWritten
     /// The peer sent RST_STREAM with another code.
     case reset(HTTP2ErrorCode)

@@ -24,4 +24,19 @@ import Testing
             ]
         )
     }
+
+    /// The window of the stream holds back the rest of its body.
+    @Test(arguments: [(100, StreamFailure.connectionClosed), (101, .neverWritten)])
+    func `a request whose end was not sent counts as unprocessed`(
+        bodyByteCount: Int,
+        failure: StreamFailure
+    ) throws {
+        let pair = try Pair.opened(settings: [.initialWindowSize(100)])
+        let body = [UInt8](repeating: 1, count: bodyByteCount)
+        try pair.client.submit(requestHeaders(), body: body, tag: 1)
+        pair.carryToServer()
+        pair.client.close(.timedOut)
+        pair.takeEvents()
+        #expect(pair.clientEvents == [.streamFailed(tag: 1, failure), .closed(.timedOut)])
+    }
 }

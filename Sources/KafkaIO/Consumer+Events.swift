@@ -14,7 +14,9 @@ extension Consumer {
             guard let error = client.error(of: event) else { return [] }
             guard let place = event.place, !error.isFatal else { return [.failed(error)] }
             return failed(reader.intern(place.partition), error, at: place.offset, now)
-        case RD_KAFKA_EVENT_STATS: return [.statistics(event.statistics)]
+        case RD_KAFKA_EVENT_STATS:
+            rememberExtents()
+            return [.statistics(event.statistics)]
         case RD_KAFKA_EVENT_LOG: return event.logLine.map { [.logged($0)] } ?? []
         default: return []
         }

@@ -376,6 +376,9 @@ public final class Consumer {
         return knownExtents[partition]
     }
 
+    /// Retention moves the start of a log that is read for days.
+    func rememberExtents() { for partition in starts.keys { _ = knownOffsets(of: partition) } }
+
     /// Starts to leave the group: reports `partitionsRevoked` if it owns any, and finally `closed`.
     public func beginClose() {
         guard !isClosing else { return }

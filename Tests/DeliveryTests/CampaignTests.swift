@@ -172,8 +172,7 @@ import Vocabulary
         #expect(later.tier == 1)
     }
 
-    /// At 1,000 a second, 12,000 events come in. Thirty fit in memory, and the retry topic has 60
-    /// seconds.
+    /// Of 12,000 events, 30 fit in memory, and the shortest retry topic delays by a minute.
     @Test func `a pace is kept if most of a send does not fit in memory`() throws {
         let pace = 50
         var bench = try Self.bench { $0.campaignShare = 30.0 / Double($0.intake.events) }

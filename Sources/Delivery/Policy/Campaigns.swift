@@ -35,7 +35,9 @@ struct Campaigns: Sendable {
 
         mutating func cameBack() { awayCount = max(0, awayCount - 1) }
 
-        /// Nothing waits. Others may have got what this shard has put off.
+        /// Nothing waits.
+        ///
+        /// Other shards may have got what this one has put off, so its estimates end here.
         mutating func queueEmptied() { (booked, awayCount) = (nil, 0) }
     }
 

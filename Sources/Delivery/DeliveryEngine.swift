@@ -538,6 +538,7 @@ public struct DeliveryEngine: Sendable {
         guard var awaited = awaitedRecords(of: tag) else { return nil }
         awaited.remove(tag.publication)
         publishing.ended(tag)
+        if tag.publication == .tokenStatus { statusEnded(tag.delivery) }
         guard awaited.isEmpty, !settings.isTransactional else {
             move(tag.delivery, to: .publishing(awaited))
             if !settings.isTransactional {
@@ -610,7 +611,9 @@ public struct DeliveryEngine: Sendable {
         }
         guard awaitedRecords(of: tag) != nil else { return }
         guard settings.isTransactional else {
-            if fault != .batch, intake.hasNoRoomToWait(tag.delivery) {
+            if isOutdated(tag) {
+                drop(tag, isOutdated: true)
+            } else if fault != .batch, intake.hasNoRoomToWait(tag.delivery) {
                 drop(tag)
             } else {
                 publishing.failed(tag, now: now.instant)
@@ -634,9 +637,17 @@ public struct DeliveryEngine: Sendable {
     }
 
     /// Ends the wait for a record without writing it; Kafka has not accepted it.
-    private mutating func drop(_ tag: PublicationTag) {
+    private mutating func drop(_ tag: PublicationTag, isOutdated: Bool = false) {
         guard let record = ended(tag) else { return }
-        decision.dropped.append(DroppedRecord(tag: tag, record: record))
+        decision.dropped.append(DroppedRecord(tag: tag, record: record, isOutdated: isOutdated))
+    }
+
+    /// Whether the record is a token status, and would be produced again after a newer one.
+    private func isOutdated(_ tag: PublicationTag) -> Bool {
+        guard tag.publication == .tokenStatus,
+            let target = deliveries[tag.delivery].facts.names?.target
+        else { return false }
+        return publishing.isOutdated(tag.delivery, of: target)
     }
 
     /// The records that a delivery waits for; nil if this one is not among them.
@@ -705,6 +716,11 @@ public struct DeliveryEngine: Sendable {
         log?.note(.producerReplaced)
         var unacknowledged: [(delivery: DeliveryID, records: Publications)] = []
         for id in deliveries.identifiers {
+            let status = PublicationTag(id, .tokenStatus)
+            if awaitedRecords(of: status) != nil, isOutdated(status) {
+                drop(status, isOutdated: true)
+                guard deliveries.contains(id) else { continue }
+            }
             guard case .publishing(let awaited) = deliveries[id].place else { continue }
             unacknowledged.append((id, awaited))
         }
@@ -1301,7 +1317,7 @@ public struct DeliveryEngine: Sendable {
             conclusion: deliveries[id].concluded,
             isLast: false
         )
-        decision.dropped.append(DroppedRecord(tag: tag, record: record))
+        decision.dropped.append(DroppedRecord(tag: tag, record: record, isOutdated: false))
     }
 
     private mutating func carryOutTransactionSteps() {
@@ -2113,7 +2129,17 @@ public struct DeliveryEngine: Sendable {
             assignment.settlementAnnounced()
         } else if records == .retry {
             waitsBesideOutcome(id, for: records)
+        } else if records.contains(.tokenStatus), let target = deliveries[id].facts.names?.target {
+            for older in publishing.statusDecided(id, of: target) {
+                drop(PublicationTag(older, .tokenStatus), isOutdated: true)
+            }
         }
+    }
+
+    /// The delivery no longer waits for its token status.
+    private mutating func statusEnded(_ id: DeliveryID) {
+        guard let target = deliveries[id].facts.names?.target else { return }
+        publishing.statusEnded(id, of: target)
     }
 
     /// The topic that a delivery's records need in addition to the results topic.
@@ -2149,6 +2175,9 @@ public struct DeliveryEngine: Sendable {
     private mutating func remove(_ id: DeliveryID, isUndone: Bool) -> Delivery {
         leaveLine(id)
         left(deliveries[id].place, id)
+        if case .publishing(let awaited) = deliveries[id].place, awaited.contains(.tokenStatus) {
+            statusEnded(id)
+        }
         let delivery = deliveries.take(id)
         intake.topicWaitEnded(id)
         if isUndone || !delivery.hasOutcome { hygiene.released(delivery.arrival) }

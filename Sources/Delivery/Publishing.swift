@@ -24,6 +24,9 @@ struct Publishing: Sendable {
     private var retries = TimedQueue<PublicationTag>()
     /// How often Kafka has rejected each record.
     private var refusals: [PublicationTag: Int] = [:]
+    /// By target, the deliveries whose token status Kafka has not acknowledged, in the order in
+    /// which they ended; only without transactions, which keep the order of all records.
+    private var statuses: [KeyedHash: [DeliveryID]] = [:]
 
     init(_ settings: EngineSettings) {
         transactions = settings.transactionTimeout.map(OutcomeTransactions.init(timeout:))
@@ -53,6 +56,29 @@ struct Publishing: Sendable {
     @inline(__always)
     mutating func ended(_ tag: PublicationTag) {
         if !refusals.isEmpty { refusals[tag] = nil }
+    }
+
+    // MARK: Token status
+
+    /// A delivery has ended, and reports its target's status.
+    ///
+    /// - Returns: the deliveries whose older status would be produced again after this one, and
+    ///   must not be.
+    mutating func statusDecided(_ id: DeliveryID, of target: KeyedHash) -> [DeliveryID] {
+        let older = statuses[target, default: []]
+        statuses[target] = older + [id]
+        return older.filter { refusals[PublicationTag($0, .tokenStatus)] != nil }
+    }
+
+    /// The delivery no longer waits for its token status, if it did.
+    mutating func statusEnded(_ id: DeliveryID, of target: KeyedHash) {
+        statuses[target]?.removeAll { $0 == id }
+        if statuses[target]?.isEmpty ?? false { statuses[target] = nil }
+    }
+
+    /// Whether a newer status of the target is on its way.
+    func isOutdated(_ id: DeliveryID, of target: KeyedHash) -> Bool {
+        statuses[target].map { $0.last != id } ?? false
     }
 
     /// The producer was replaced: unacknowledged records are produced again.

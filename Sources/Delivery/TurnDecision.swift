@@ -114,6 +114,8 @@ public struct OutgoingRecord: Sendable {
 public struct DroppedRecord: Sendable {
     public let tag: PublicationTag
     public let record: PublishedRecord
+    /// Whether it is not written because a newer token status is.
+    public let isOutdated: Bool
 }
 
 /// What the consumer must do.

@@ -356,9 +356,11 @@ package struct ShardObserver {
         log.warning("transaction failed", [.error: error.description])
     }
 
-    /// A record is not written, because too many deliveries wait for its topic.
+    /// A record is not written, because too many deliveries wait for its topic, or a newer one is.
     package mutating func saw(_ record: DroppedRecord, _ partitions: PartitionTable) {
-        dropped(record.tag.publication, of: record.record.arrival, partitions, because: nil)
+        if !record.isOutdated {
+            dropped(record.tag.publication, of: record.record.arrival, partitions, because: nil)
+        }
         ended(record.record, partitions)
     }
 

@@ -52,6 +52,7 @@ package struct Coverage: Hashable, Sendable {
         case recordGivenUp
         case topicRefused
         case tokenStatusDropped
+        case tokenStatusOutdated
         case partitionWaitsForTopic
         case producerReplaced
         // APNs

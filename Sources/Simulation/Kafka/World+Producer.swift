@@ -312,10 +312,14 @@ extension World {
         acknowledged(tag, by: member)
     }
 
-    /// Drops a token status that waits for its topic.
+    /// Drops a token status that waits for its topic, or is outdated.
     mutating func carryOut(_ record: DroppedRecord, for member: Member) {
-        checkDropped(record.tag, by: member)
-        coverage.note(.tokenStatusDropped)
+        if record.isOutdated {
+            coverage.note(.tokenStatusOutdated)
+        } else {
+            checkDropped(record.tag, by: member)
+            coverage.note(.tokenStatusDropped)
+        }
         dropped(record.tag, by: member)
     }
 

@@ -188,6 +188,44 @@ final class HygieneBench {
         #expect(bench.outcome(bench.answer(third, 200))?.1 == [.outcome])
     }
 
+    private enum Refusal: CaseIterable {
+        case before
+        case after
+        case byLostProducer
+    }
+
+    /// The topic's newest record of a token says whether it is dead.
+    @Test(arguments: Refusal.allCases)
+    private func `a token status that Kafka refused is not written after a newer one`(
+        refusal: Refusal
+    ) throws {
+        let bench = try HygieneBench()
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        _ = bench.answer(first, 410, at: 1000)
+        let older = PublicationTag(first, .tokenStatus)
+        bench.engine.published(PublicationTag(first, .outcome))
+        if refusal == .before { bench.engine.publicationFailed(older, now: bench.now) }
+        let second = try #require(HygieneBench.sent(try bench.arrive(registeredAt: 1001)).first)
+        let newer = PublicationTag(second, .tokenStatus)
+        var turns = [bench.answer(second, 200)]
+        #expect(turns[0].publications.map(\.tag.publication) == [.outcome, .tokenStatus])
+        bench.engine.published(PublicationTag(second, .outcome))
+        switch refusal {
+        case .before: bench.engine.publicationFailed(newer, now: bench.now)
+        case .after: bench.engine.publicationFailed(older, now: bench.now)
+        case .byLostProducer: bench.engine.producerReplaced()
+        }
+        turns.append(bench.turn())
+        let dropped = turns.flatMap(\.dropped)
+        #expect(dropped.map(\.tag) == [older] && dropped.map(\.isOutdated) == [true])
+        bench.now.instant = bench.now.instant + .seconds(60)
+        let later = turns[1].publications + bench.turn().publications
+        #expect(later.map(\.tag) == (refusal == .after ? [] : [newer]))
+        bench.engine.published(newer)
+        _ = bench.turn()
+        #expect(bench.engine.inFlightEvents == 0)
+    }
+
     @Test func `another 410 updates the time`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)

@@ -59,7 +59,8 @@ const flowFindings = (status, metrics) => {
   if (isNumber(before) && last(lag) >= 1000 && last(lag) > 1.5 * before) {
     findings.push({ level: "watch", part: "Lag",
       text: `grew from ${format.count(before)} to ${format.count(last(lag))} in 5 minutes.`,
-      remedy: "Add processes, up to partitions divided by shards, or raise limits if streams are free." });
+      remedy: "If a campaign is paused or paced, its events wait on purpose. Otherwise add processes,"
+        + " up to partitions divided by shards, or raise limits if streams are free." });
   }
   for (const { credential, value } of metrics.samples("events_giving_up")) {
     if (!(value > 0)) continue;

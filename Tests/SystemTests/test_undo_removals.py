@@ -1,13 +1,17 @@
 """Runs the page about undoing wrong removals unchanged, against a service whose fuse blew."""
 
+import json
 import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
+import pytest
+from harness.apache_kafka import LIMITED
 from harness.deadlines import eventually
-from harness.events import new_event, record
+from harness.events import Written, new_event, record
 from harness.processes import ROOT
+from harness.rights import OPERATION, Rights
 from harness.service import outcomes_of
 
 PAGE = ROOT / "docs" / "how-to" / "undo-removals.md"
@@ -16,11 +20,11 @@ DEAD = "de" + "0" * 62
 WRONG = {"default": {"is": "unregistered"}}
 
 
-def script(folder, bench, since, until):
+def script(folder, bench, since, until, **login):
     """The page's program with the places and times of this test."""
     [text] = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE.read_text())
     values = {
-        "SERVERS": repr(bench.kafka.bootstrap_servers),
+        "KAFKA": repr({"bootstrap.servers": bench.kafka.bootstrap_servers, **login}),
         "TOPIC": repr(bench.topics.token_status),
         "SINCE, UNTIL": f"{since.isoformat()!r}, {until.isoformat()!r}",
     }
@@ -90,3 +94,17 @@ def test_removals_before_the_fuse_blew_can_be_undone(broker, simulators, benches
     after.drain()
     kinds = {o["event_id"]: o["outcome"] for o in outcomes(bench)}
     assert [kinds[event["id"]] for event in events] == ["accepted"] * len(wrongly) + ["suppressed"]
+
+
+@pytest.mark.kafka
+def test_the_program_needs_no_more_than_the_page_says(apache, benches, tmp_path):
+    bench, now = benches(apache.kafka), datetime.now(UTC)
+    topic, key = bench.topics.token_status, f"com.example.Shop|production|{DEAD}"
+    status = {"token_action": "remove", "observed_at": now.isoformat()}
+    bench.kafka.produce(topic, [Written(json.dumps(status).encode(), key=key.encode())])
+    [needs] = re.findall(r"(?m)^This needs (.+?) on the token-status topic", PAGE.read_text())
+    Rights(apache, LIMITED).set(("TOPIC", topic, right.upper()) for right in OPERATION.findall(needs))
+    login = apache.login(**{"sasl.username": LIMITED, "bootstrap.servers": apache.server("LOGIN")})
+    run = script(tmp_path, bench, now, now, **login)
+    assert run("--apply") == [key]
+    assert run() == []

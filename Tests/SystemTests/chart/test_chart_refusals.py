@@ -183,14 +183,16 @@ REFUSED = [
         {"strimzi": {"topics": {"overrides": {"notification": {"partitions": 1}}}}},
         "strimzi.topics.overrides.notification: the configuration has no such topic; its topics",
     ),
+    ({"config": {"shards": None}}, "config.shards: null means one for each core"),
     *[
         ({"config": config, "resources": {"limits": {"memory": memory}}}, f": {memory} is less")
         for memory, config in [
-            ("219Mi", {}),
-            ("229M", {}),
-            ("0.2Gi", {}),
-            ("230000000", {}),
+            ("230Mi", {}),
+            ("242M", {}),
+            ("0.22Gi", {}),
+            ("242000000", {}),
             ("512Mi", {"shards": 12}),
+            ("1363Mi", {"limits": {"in_flight_events": 1000000}}),
             ("512Mi", {"limits": {"in_flight_bytes": "512MiB"}}),
             ("512Mi", {"limits": {"in_flight_bytes": 536870912}}),
             ("1G", {"tokens": {"max_suppressed": 30000000}}),
@@ -293,10 +295,12 @@ def test_a_grace_period_one_second_longer_is_accepted(drain, grace):
 @pytest.mark.parametrize(
     "memory, config",
     [
-        ("220Mi", {}),
-        ("231M", {}),
-        ("0.22Gi", {}),
+        ("231Mi", {}),
+        ("243M", {}),
+        ("0.23Gi", {}),
         ("1Gi", {"shards": 12}),
+        ("", {"shards": None}),
+        ("1364Mi", {"limits": {"in_flight_events": 1000000}}),
         ("1Gi", {"limits": {"in_flight_bytes": "512MiB"}}),
         ("", {"limits": {"in_flight_bytes": "4GiB"}}),
     ],

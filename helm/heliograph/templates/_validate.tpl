@@ -184,13 +184,19 @@
   {{- fail (printf "terminationGracePeriodSeconds: %d s is too short; set more than config.limits.drain_timeout (%s) plus 10 s for leaving the group, or the pod is killed during the drain" (int64 .Values.terminationGracePeriodSeconds) $drain) }}
 {{- end }}
 {{- $memory := dig "limits" "memory" "" .Values.resources | default "" | toString }}
-{{- $shards := dig "shards" 1 .Values.config | default 1 | int64 }}
+{{- $shards := dig "shards" 0 .Values.config | default 0 | int64 }}
+{{- if and $memory (not $shards) }}
+  {{- fail "config.shards: null means one for each core of the node, which may need more than resources.limits.memory; set a number, or no memory limit" }}
+{{- end }}
 {{- $tokens := dig "tokens" "max_suppressed" 1000000 .Values.config | default 1000000 }}
 {{- $inFlight := dig "limits" "in_flight_bytes" "64MiB" .Values.config | default "64MiB" }}
 {{- $bytes := include "heliograph.bytes" (toString $inFlight) | int64 }}
-{{- $needed := add 60 (div $bytes 1048576) (mul 32 $shards) (div (mul 32 (int64 $tokens)) 1000000) }}
+{{- $events := dig "limits" "in_flight_events" 10000 .Values.config | default 10000 | int64 }}
+{{- /* Beside its bytes, an event in flight takes 1.2 KB: docs/how-to/size-a-deployment.md. */ -}}
+{{- $needed := add 60 (div $bytes 1048576) (div (mul 1200 $events) 1048576) (mul 32 $shards)
+    (div (mul 32 (int64 $tokens)) 1000000) }}
 {{- if and $memory (lt (include "heliograph.bytes" $memory | int64) (mul $needed 1048576)) }}
-  {{- fail (printf "resources.limits.memory: %s is less than the %d MiB that a pod may use: 60 MiB, config.limits.in_flight_bytes (%s), 32 MiB for each of config.shards (%d) and for each million of config.tokens.max_suppressed (%d)" $memory $needed (toString $inFlight) $shards (int64 $tokens)) }}
+  {{- fail (printf "resources.limits.memory: %s is less than the %d MiB that a pod may use: 60 MiB, config.limits.in_flight_bytes (%s), 1.2 KB for each of config.limits.in_flight_events (%d), 32 MiB for each of config.shards (%d) and for each million of config.tokens.max_suppressed (%d)" $memory $needed (toString $inFlight) $events $shards (int64 $tokens)) }}
 {{- end }}
 {{- $own := include "heliograph.environment" . | fromYamlArray }}
 {{- range $variable := .Values.extraEnv }}

@@ -1,5 +1,7 @@
 """The rendered objects fit together: selectors, mounts, variables, probes, scaling."""
 
+import re
+
 import pytest
 import yaml
 from harness import chart
@@ -261,6 +263,13 @@ def test_the_configurations_of_earlier_revisions_stay():
     }
 
 
+def pods_of(manifests):
+    """The service's pod and the canary's."""
+    pods = [each["spec"]["template"] for each in manifests if each["kind"] in chart.WORKLOADS]
+    assert len(pods) == 2
+    return pods
+
+
 def test_a_new_chart_version_alone_replaces_no_pods(tmp_path):
     newer = tmp_path / "heliograph"
     newer.mkdir()
@@ -268,10 +277,11 @@ def test_a_new_chart_version_alone_replaces_no_pods(tmp_path):
         (newer / entry.name).symlink_to(entry)
     (newer / "Chart.yaml").unlink()
     old = (chart.CHART / "Chart.yaml").read_text()
-    (newer / "Chart.yaml").write_text(old.replace("\nversion: ", "\nversion: 9"))
-    before, after = chart.render(), chart.render(chart=newer)
+    (newer / "Chart.yaml").write_text(re.sub(r"(?m)^(version|appVersion): (\"?)", r"\g<0>9", old))
+    values = {"canary": CANARY, "image": {"tag": "1.0"}}
+    before, after = chart.render(values=values), chart.render(values=values, chart=newer)
     assert before != after
-    assert chart.pod_of(before) == chart.pod_of(after)
+    assert pods_of(before) == pods_of(after)
 
 
 @pytest.mark.parametrize(

@@ -157,11 +157,11 @@ certificates and schemas without one. It depends on the text only, so a new char
 {{- toYaml $annotations }}
 {{- end }}
 
+{{- /* No label has a version, so that a new chart version restarts nothing. */ -}}
 {{- define "heliograph.podTemplate" -}}
 metadata:
   labels:
     {{- include "heliograph.selectorLabels" . | nindent 4 }}
-    app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
     app.kubernetes.io/component: sender
     app.kubernetes.io/part-of: heliograph
     {{- with mustMerge (deepCopy .Values.podLabels) .Values.commonLabels }}

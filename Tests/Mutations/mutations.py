@@ -350,7 +350,7 @@ MUTATIONS = [
         [
             expression(
                 RETRY,
-                "now > history.firstFailedAt.advanced(by: settings.giveUpAfter)",
+                "now > min(history.firstFailedAt, now).advanced(by: settings.giveUpAfter)",
                 "false",
             )
         ],
@@ -702,7 +702,14 @@ MUTATIONS = [
     ),
     Mutation(
         "keep a refused retry record of recipients in its transaction",
-        [statements(ENGINE, "            publishing.left(id)\n")],
+        [
+            statements(
+                ENGINE,
+                "            publishing.left(id)\n"
+                "            intake.recipientsRefused(fanOut, deferral.recipients)\n",
+                "            intake.recipientsRefused(fanOut, deferral.recipients)\n",
+            )
+        ],
     ),
     # Transactions
     Mutation(
@@ -763,11 +770,23 @@ MUTATIONS = [
     # Campaigns
     Mutation(
         "send the events of a paused campaign",
-        [expression(CAMPAIGNS, "isOver ? pace : .paused", "pace")],
+        [
+            expression(
+                CAMPAIGNS,
+                "order.effect(isOver: end.map { $0 <= now } ?? false)",
+                "order.effect(isOver: order.state == .paused || end.map { $0 <= now } ?? false)",
+            )
+        ],
     ),
     Mutation(
         "cancel a campaign that is to be paused",
-        [expression(CAMPAIGNS, "order.state", "order.state == .paused ? .cancelled : order.state")],
+        [
+            expression(
+                CAMPAIGNS,
+                "order.effect(isOver: end.map { $0 <= now } ?? false)",
+                "order.state == .paused ? .cancelled : order.effect(isOver: false)",
+            )
+        ],
     ),
     Mutation(
         "apply an order only to events that arrive later",

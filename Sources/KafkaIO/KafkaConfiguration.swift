@@ -12,6 +12,8 @@ import CRdkafka
             case badValue
             /// Heliograph sets the value itself, because its guarantees depend on it.
             case setByHeliograph
+            /// About TLS or a login, while `security.protocol` uses neither.
+            case withoutEffect
         }
 
         /// As the operator wrote it, including a role prefix.
@@ -105,6 +107,8 @@ import CRdkafka
             tokenProblem(in: Self.properties(properties, for: role))
         }
         problems += Set(ofTokens)
+        let told = Set(problems.map(\.property))
+        problems += withoutEffect(properties).filter { !told.contains($0.property) }
         return problems.sorted { ($0.property, $0.text) < ($1.property, $1.text) }
     }
 
@@ -226,6 +230,46 @@ import CRdkafka
             )
         }
         return nil
+    }
+
+    /// The properties of TLS and logins that no role uses, because of its `security.protocol`.
+    ///
+    /// librdkafka ignores them: it would connect in plain text, without the password.
+    private static func withoutEffect(_ properties: [String: String]) -> [Problem] {
+        // librdkafka treats an empty value as unset.
+        let set = properties.filter { !$0.value.isEmpty }
+        let hasLogin = set.keys.contains { withoutPrefix($0).hasPrefix("sasl.") }
+        return set.keys.compactMap { key in
+            let name = withoutPrefix(key)
+            let isLogin = name.hasPrefix("sasl.")
+            guard isLogin || name.hasPrefix("ssl.") else { return nil }
+            let protocols = Role.allCases
+                .filter { name == key || key.hasPrefix("\($0.rawValue).") }
+                .map { securityProtocol(set, for: $0) }
+            let isUsed = protocols.contains { isLogin ? $0.hasPrefix("sasl") : $0.hasSuffix("ssl") }
+            // An unknown protocol is a problem of its own.
+            let withoutBoth = ["", "plaintext", "ssl", "sasl_plaintext"]
+            guard !isUsed, let found = protocols.first(where: withoutBoth.contains) else {
+                return nil
+            }
+            return Problem(
+                property: key,
+                kind: .withoutEffect,
+                text: "has no effect, because security.protocol is "
+                    + (found.isEmpty ? "not set" : found)
+                    + "; set that to \(hasLogin || found == "sasl_plaintext" ? "sasl_ssl" : "ssl"),"
+                    + " or remove this property"
+            )
+        }
+    }
+
+    /// In lower case; empty: not set.
+    private static func securityProtocol(
+        _ properties: [String: String],
+        for role: Role
+    ) -> String {
+        let own = Self.properties(properties, for: role)
+        return own.last { withoutPrefix($0.0) == "security.protocol" }?.1.lowercased() ?? ""
     }
 
     /// The problem with the source of login tokens, in the properties of one role.

@@ -57,6 +57,51 @@ import Testing
 
     @Test(
         arguments: [
+            (
+                ["sasl.username": "me", "sasl.password": "1234", "ssl.ca.location": "/ca"],
+                "not set; set that to sasl_ssl",
+                ["sasl.password", "sasl.username", "ssl.ca.location"]
+            ),
+            (
+                ["security.protocol": "PLAINTEXT", "ssl.ca.location": "/ca"],
+                "plaintext; set that to ssl,", ["ssl.ca.location"]
+            ),
+            (
+                ["security.protocol": "ssl", "ssl.ca.location": "/ca", "sasl.mechanism": "PLAIN"],
+                "ssl; set that to sasl_ssl", ["sasl.mechanism"]
+            ),
+            (
+                ["security.protocol": "sasl_plaintext", "producer.ssl.key.location": "/key"],
+                "sasl_plaintext; set that to sasl_ssl", ["producer.ssl.key.location"]
+            ),
+            (
+                ["consumer.security.protocol": "ssl", "producer.ssl.ca.location": "/ca"],
+                "not set; set that to ssl,", ["producer.ssl.ca.location"]
+            ),
+            (["consumer.security.protocol": "ssl", "ssl.ca.location": "/ca"], "", []),
+            (
+                ["security.protocol": "SASL_SSL", "sasl.username": "me", "ssl.key.password": "x"],
+                "", []
+            ),
+            (["sasl.username": "", "ssl.ca.location": ""], "", []),
+        ] as [([String: String], String, [String])]
+    )
+    func `TLS and login properties that the protocol ignores are a problem`(
+        properties: [String: String],
+        words: String,
+        ignored: [String]
+    ) {
+        let problems = KafkaConfiguration.problems(in: properties)
+        #expect(problems.map(\.property) == ignored)
+        for problem in problems {
+            #expect(problem.kind == .withoutEffect)
+            let start = "has no effect, because security.protocol is \(words)"
+            #expect(problem.text.hasPrefix(start), "\(problem)")
+        }
+    }
+
+    @Test(
+        arguments: [
             ([:], 3000),
             (["session.timeout.ms": "6000"], 600),
             (["consumer.session.timeout.ms": "6000"], 600),

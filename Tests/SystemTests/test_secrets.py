@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from harness import apache_kafka
 from harness.commands import run_command
 from harness.deadlines import eventually
 from harness.events import APP, encoded, new_event, record
@@ -27,7 +28,7 @@ SCENARIO = {
 }
 PAYLOAD = "the-text-that-only-the-device-may-see"
 PASSWORDS = {
-    "sasl.password": "secret-of-kafka-users",
+    "sasl.password": apache_kafka.PASSWORD,
     "ssl.key.password": "secret-of-kafka-keys",
 }
 PROXY_PASSWORD = "secret-of-the-proxy"
@@ -105,9 +106,12 @@ def assert_holds_none(said, found, where):
 
 
 class Bed:
-    def __init__(self, broker, simulators, benches, folder):
+    """A bench whose service logs in to Kafka with a password, over TLS."""
+
+    def __init__(self, apache, simulators, benches, folder):
         self.folder = folder
-        self.bench = benches(broker)
+        self.apache = apache
+        self.bench = benches(apache.kafka)
         self.simulator = simulators(SCENARIO)
         self.key_file = self.simulator.ready["key_file"]
         self.secrets = secrets(self.key_file)
@@ -132,13 +136,19 @@ class Bed:
         settings["apns"]["proxy"] = f"http://pushes@{proxy.url}"
         settings["apns"]["proxy_password_file"] = str(self.folder / "proxy")
         settings["results"]["timing_headers"] = True
-        settings["kafka"]["properties"] |= PASSWORDS
+        settings["kafka"]["bootstrap_servers"] = self.apache.server("TLSLOGIN")
+        settings["kafka"]["properties"] |= {
+            **self.apache.tls(),
+            **self.apache.login(),
+            "security.protocol": "sasl_ssl",
+            **PASSWORDS,
+        }
         return settings
 
 
 @pytest.fixture
-def bed(broker, simulators, benches, tmp_path):
-    return Bed(broker, simulators, benches, tmp_path)
+def bed(apache, simulators, benches, tmp_path):
+    return Bed(apache, simulators, benches, tmp_path)
 
 
 @pytest.fixture
@@ -309,14 +319,8 @@ def test_a_failed_start_writes_no_secret(bed, proxy, registry, spoil):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda s: s["kafka"]["properties"].update(
-            {
-                "security.protocol": "SASL_PLAINTEXT",
-                "sasl.mechanism": "SCRAM-SHA-256",
-                "sasl.username": "u",
-            }
-        ),
-        lambda s: s["kafka"]["properties"].update({"security.protocol": "SSL"}),
+        lambda s: s["kafka"]["properties"].update({"sasl.mechanisms": "SCRAM-SHA-256"}),
+        lambda s: s["kafka"]["properties"].pop("ssl.ca.location"),
     ],
 )
 def test_a_start_that_waits_for_kafka_writes_no_secret(bed, proxy, registry, spoil):

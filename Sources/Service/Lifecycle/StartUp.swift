@@ -25,8 +25,10 @@ struct StartUp {
                 let path = "kafka.properties.\(problem.property)"
                 return ConfigurationProblem(
                     path: path,
-                    message: withoutValue(problem.text, of: problem.property),
+                    message: problem.kind == .withoutEffect
+                        ? problem.text : withoutValue(problem.text, of: problem.property),
                     location: configuration.locations[path]
+                        ?? configuration.locations["\(path)_file"]
                 )
             }
             throw ServiceError(lines: ConfigurationProblem.ordered(placed).map(\.description))

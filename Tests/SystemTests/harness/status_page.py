@@ -12,7 +12,6 @@ OUTCOMES = (
     "accepted", "unregistered", "rejected", "invalid",
     "expired", "suppressed", "duplicate", "undeliverable", "cancelled",
 )  # fmt: skip
-SECRET = "hunter2-of-the-test"
 
 
 def samples(**values):

@@ -27,7 +27,7 @@ enum CheckCommand {
             warning.
 
             --schemas lists the shipped schemas and those in schemas.directory, each with its \
-            title, its $id and what it is used for.
+            title, its $id and what it is used for. It cannot be combined with --connect.
 
             --connect also tries the brokers and the login, each topic and the rights on it, the \
             consumer group and transactions, the Schema Registry, and a connection to APNs for \
@@ -46,6 +46,9 @@ enum CheckCommand {
             1: "There are problems, or standard output cannot be written.",
         ]
     ) { arguments in
+        guard !arguments[schemas] || !arguments[connect] else {
+            throw UsageError("--schemas: opens no connections; remove it or --connect")
+        }
         let configuration = arguments.loadConfiguration()
         guard !arguments[schemas] else {
             Console.show(configuration.schemaListing)

@@ -168,6 +168,10 @@ def test_bash_accepts_the_completions(tmp_path):
         (["tail", "--config"], "--config: needs a value; write --config <file>"),
         (["tail", "--config", "a", "--config", "b"], "--config: given twice; pass it once"),
         (["run", "--config", "a", "b"], "b: unexpected argument; remove it"),
+        (
+            ["check", "--config", "x", "--connect", "--schemas"],
+            "--schemas: opens no connections; remove it or --connect",
+        ),
         (["run"], "--config <file>: missing; pass it or set HELIOGRAPH_CONFIG"),
         (
             ["health", "--timeout", "0"],

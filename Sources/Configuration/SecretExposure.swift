@@ -1,4 +1,5 @@
 import Glibc
+import KafkaIO
 package import SystemIO
 
 extension FileRights {
@@ -52,6 +53,29 @@ extension Configuration {
             SecretSource.file(path).exposure.map { "kafka.properties.\(key): \($0)" }
         }
         return own + lines + kafka
+    }
+}
+
+extension Configuration {
+    /// The secrets in `kafka.properties` that the configuration file itself contains, one per line.
+    ///
+    /// The file refuses every other secret. These are properties of librdkafka, and accepted.
+    package func secretsInFile() -> [String] {
+        kafka.properties.keys.sorted().compactMap { property in
+            let path = "kafka.properties.\(property)"
+            guard KafkaConfiguration.isSecret(KafkaConfiguration.withoutPrefix(property)),
+                case .file? = locations[path]
+            else { return nil }
+            let steps = path.split(separator: ".").map(String.init)
+            let problem = ConfigurationProblem(
+                path: path,
+                message: "is a secret in the configuration file; write it into a file of its own"
+                    + " and set \(KafkaPropertyFile.key(of: property)), or set the variable"
+                    + " \(ConfigurationReader.variable(for: steps))",
+                location: locations[path]
+            )
+            return problem.description
+        }
     }
 }
 

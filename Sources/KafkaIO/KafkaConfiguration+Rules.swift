@@ -241,8 +241,8 @@ extension KafkaConfiguration {
 
     private static let callback = Reservation(reason: "it takes a pointer, not text")
 
-    /// Whether the property's value must never be printed.
-    static func isSecret(_ property: String) -> Bool {
+    /// Whether the property's value must never be printed; `property` has no role prefix.
+    public static func isSecret(_ property: String) -> Bool {
         property.contains("password") || property.contains("secret")
             || property == "ssl.key.pem" || property == "sasl.oauthbearer.config"
     }

@@ -73,9 +73,10 @@ extension Configuration {
     }
 
     /// Does the same, requires certificates to be valid now, and warns about files that others can
-    /// read.
+    /// read and about secrets in the configuration file.
     package func checkCredentialsNow() throws(ServiceError) -> [String] {
         try checkCredentials(validAt: SystemClock.wallClock) + exposedSecrets()
+            + secretsInFile()
     }
 
     /// Checks the contents of the files of credentials, `apns`, `admin` and `log`, and the validity

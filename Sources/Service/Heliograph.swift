@@ -166,6 +166,9 @@ package struct Heliograph: Sendable {
         for secret in configuration.exposedSecrets() {
             log.everyLine.warning("secret file is readable by others", [.problem: secret])
         }
+        for secret in configuration.secretsInFile() {
+            log.everyLine.warning("secret is in the configuration file", [.problem: secret])
+        }
         return try ShardGroup(
             settings: settings,
             credentials: credentials,

@@ -21,7 +21,8 @@ enum ConfigurationReference {
 
         Heliograph refuses secrets in the configuration file. Put a secret into a file and set the \
         key that ends in `_file` to its path, or set the variable of the key without that ending \
-        to the secret.
+        to the secret. Secrets in `kafka.properties`, such as `sasl.password`, cause only a \
+        warning.
 
         Durations are a whole number and `ms`, `s`, `m` or `h`. Sizes are bytes, alone or with \
         `KiB`, `MiB`, `GiB`, `kB`, `MB` or `GB`. Unknown keys, unknown `HELIOGRAPH_` variables \

@@ -222,6 +222,29 @@ private func file(_ path: String) throws -> String {
         #expect(read.admin.port == 9464)
     }
 
+    @Test func `Kafka's secrets in the file are named, not those in variables and other files`()
+        throws
+    {
+        let properties = """
+            sasl.password: s3cret, producer.ssl.key.password: s3cret, sasl.username: me,
+            consumer.sasl.password_file: /p
+            """
+        let warnings = try configuration(
+            credentialYAML + "kafka: {properties: {\(properties)}}\n",
+            ["HELIOGRAPH_KAFKA_PROPERTIES_SASL_OAUTHBEARER_CLIENT_SECRET": "s3cret"]
+        ).secretsInFile()
+        let start = "is a secret in the configuration file; write it into a file of its own and set"
+        let variable = "HELIOGRAPH_KAFKA_PROPERTIES"
+        #expect(
+            warnings == [
+                "kafka.properties.producer.ssl.key.password: \(start) producer.ssl.key.password_file,"
+                    + " or set the variable \(variable)_PRODUCER_SSL_KEY_PASSWORD (h.yaml:8:72)",
+                "kafka.properties.sasl.password: \(start) sasl.password_file,"
+                    + " or set the variable \(variable)_SASL_PASSWORD (h.yaml:8:37)",
+            ]
+        )
+    }
+
     @Test func `the summary shows the effective values and hides secrets`() throws {
         let summary = try configuration(
             credentialYAML + "kafka: {properties: {sasl.password: s3cret, client.id: c}}\n",

@@ -218,8 +218,8 @@ def test_a_topic_that_is_missing_is_named_or_would_be_made(
 @pytest.mark.takes(30)
 def test_a_wrong_password_is_one_line(apache, benches, simulators, tmp_path):
     _, settings, _, _ = limited_settings(apache, benches, simulators)
-    settings["kafka"]["properties"]["sasl.password"] = "wrong"
+    settings["kafka"]["properties"]["sasl.password"] = "not-right"
     code, findings, ended = checked(tmp_path, settings)
     assert (code, set(failed(findings))) == (1, {"kafka.bootstrap_servers"}), ended.output
     assert "refuses the login: check kafka.properties.sasl.username" in ended.output
-    assert "wrong" not in ended.output
+    assert "not-right" not in ended.output

@@ -96,9 +96,23 @@ def test_kafka_that_does_not_answer_is_told(broker, benches, simulators, tmp_pat
         bird.wait_for_more("kafka")
 
 
-def test_a_topic_that_the_service_does_not_read_is_refused(broker, benches, simulators, tmp_path):
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (
+            ("--bundle-id", APP, "--topic", "other"),
+            "--topic: 'other' is no source of notifications",
+        ),
+        (
+            ("--bundle-id", "com.nope"),
+            "apns.credentials: none covers com.nope (NoCredential); add one",
+        ),
+    ],
+)
+def test_what_the_service_could_not_send_is_refused(
+    broker, benches, simulators, tmp_path, words, problem
+):
     settings = benches(broker, 1).configuration(simulators())
-    words = ("--bundle-id", APP, "--token", TOKEN, "--topic", "other")
-    with running_command(tmp_path, settings, "canary", *words) as child:
+    with running_command(tmp_path, settings, "canary", "--token", TOKEN, *words) as child:
         assert child.wait_for_exit(30) == 1
-        assert "--topic: 'other' is no source of notifications" in child.output()
+        assert problem in child.output()

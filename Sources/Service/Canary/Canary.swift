@@ -1,7 +1,9 @@
+import APNsRules
 import AdminHTTP
 package import Configuration
 import Log
 import Telemetry
+import Vocabulary
 
 /// The command `heliograph canary`.
 ///
@@ -22,8 +24,10 @@ package struct Canary: Sendable {
 
     /// Runs until SIGTERM or SIGINT.
     ///
-    /// - Throws: If the admin port cannot be opened or its secrets cannot be read.
+    /// - Throws: If no credential covers the app, or if the admin port cannot be opened or its
+    ///   secrets cannot be read.
     package func run() async throws {
+        try checkCoverage()
         let signals = ProcessSignals.catching(ProcessSignal.allCases)
         defer { logSink.finish() }
         let secrets = try AdminSecrets(configuration.admin, log: log)
@@ -42,6 +46,29 @@ package struct Canary: Sendable {
         try await PartGroup(parts) { [log] part, error in
             log.error("component failed during shutdown", [.problem: "\(part): \(error)"])
         }.run()
+    }
+
+    /// Refuses an app for which every event would fail.
+    ///
+    /// Reads no key: a key that is broken now may be replaced while the service uses its old one.
+    private func checkCoverage() throws {
+        let scopes = configuration.apns.credentials.map { credential in
+            CredentialScope(
+                name: credential.name,
+                bundleIDs: credential.bundleIDs.map(\.description),
+                defaultEnvironment: credential.environment,
+                environments: Set(credential.environments)
+            )
+        }
+        let route = try CredentialRouting(scopes).route(
+            for: .bundleID(plan.bundleID),
+            pushType: .background,
+            environment: nil
+        )
+        guard route == nil else { return }
+        throw ServiceError(
+            text: "apns.credentials: none covers \(plan.bundleID) (NoCredential); add one"
+        )
     }
 
     /// Runs one round per interval until the task is cancelled.

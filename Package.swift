@@ -152,8 +152,8 @@ let package = Package(
         module(
             "Tools",
             [
-                "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "Delivery",
-                "SystemIO", "KafkaIO", "HTTP2IO", "Log", "Configuration", "Credentials",
+                "Vocabulary", "JSON", "Spelling", "JSONSchema", "EventCodec", "APNsRules",
+                "Delivery", "SystemIO", "KafkaIO", "HTTP2IO", "Log", "Configuration", "Credentials",
             ]
         ),
         module(

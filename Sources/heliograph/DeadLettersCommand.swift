@@ -39,6 +39,7 @@ enum DeadLettersCommand {
         ]
     ) { arguments in
         let filter = try DeadLetterSelection.filter(arguments)
+        for note in filter.notes { Console.complain(note) }
         let configuration = arguments.loadConfiguration()
         let isJSON = arguments[json]
         do {
@@ -96,6 +97,7 @@ enum DeadLettersCommand {
         ]
     ) { arguments in
         let filter = try DeadLetterSelection.filter(arguments)
+        for note in filter.notes { Console.complain(note) }
         let configuration = arguments.loadConfiguration()
         let signals = ProcessSignals.catching([.terminate, .interrupt])
         let isTrial = arguments[dryRun]
@@ -155,7 +157,7 @@ private enum DeadLetterSelection {
     private static let reason = Option.repeatable(
         "reason",
         .text("reason"),
-        help: "Only this reason, such as ServiceUnavailable."
+        help: "Only this reason, in any letter case, such as ServiceUnavailable."
     )
     private static let bundleID = Option.repeatable(
         "bundle-id",

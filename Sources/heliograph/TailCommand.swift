@@ -40,11 +40,13 @@ enum TailCommand {
     ) { arguments in
         let configuration = arguments.loadConfiguration()
         let follows = !arguments[noFollow]
+        let filter = OutcomeSelection.filter(arguments)
+        for note in filter.notes(configuration) { Console.complain(note) }
         do {
             let tail = try OutcomeTail(
                 configuration,
                 from: arguments[since].map(OutcomeTail.Start.time) ?? (follows ? .now : .beginning),
-                filter: OutcomeSelection.filter(arguments)
+                filter: filter
             )
             // Not earlier: an unresponsive broker can block the lines above for minutes, in which
             // nobody checks the flag.
@@ -140,7 +142,7 @@ private enum OutcomeSelection {
     private static let reason = Option.repeatable(
         "reason",
         .text("reason"),
-        help: "Only this reason, such as BadDeviceToken."
+        help: "Only this reason, in any letter case, such as BadDeviceToken."
     )
     private static let bundleID = Option.repeatable(
         "bundle-id",

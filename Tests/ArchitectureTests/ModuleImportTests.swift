@@ -50,8 +50,8 @@ let allowedImports: [String: Set<String>] = [
         "Synchronization",
     ],
     "Tools": [
-        "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "Delivery", "SystemIO",
-        "KafkaIO", "HTTP2IO", "Log", "Configuration", "Credentials", "Foundation",
+        "Vocabulary", "JSON", "Spelling", "JSONSchema", "EventCodec", "APNsRules", "Delivery",
+        "SystemIO", "KafkaIO", "HTTP2IO", "Log", "Configuration", "Credentials", "Foundation",
         "FoundationEssentials",
     ],
     "Service": [

@@ -163,8 +163,11 @@ def test_filters_select_dead_letters(bed):
 
     assert chosen() == set(ids)
     assert chosen("--reason", "NoCredential") == {ids[3]}
+    assert chosen("--reason", "nocredential") == {ids[3]}
     assert chosen("--reason", "NoCredential", "--reason", "TooManyRequests") == set(ids)
     assert chosen("--reason", "NoSuchReason") == set()
+    noted = bed.command("list", "--reason", "NoCredentials").err[0]
+    assert noted.endswith("'NoCredentials' is not a known reason; did you mean 'NoCredential'?")
     assert chosen("--bundle-id", FOREIGN_APP) == {ids[3]}
     place = written[1]
     at = ("--partition", place.partition, "--offset", place.offset)

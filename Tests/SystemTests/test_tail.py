@@ -130,6 +130,7 @@ def test_filters_select_outcomes(bed):
         (["--outcome", "rejected"], ["two", STEERING]),
         (["--outcome", "rejected", "--outcome", "unregistered"], ["two", "three", STEERING]),
         (["--reason", "BadTopic"], ["two"]),
+        (["--reason", "badtopic"], ["two"]),
         (["--outcome", "accepted", "--reason", "BadTopic"], []),
         (["--bundle-id", APP], ["one", "two", "three", STEERING, "five"]),
         (["--topic", f"{APP}.voip"], ["three"]),
@@ -147,6 +148,20 @@ def test_filters_select_outcomes(bed):
         (["--since", "2001-01-01T00:00:00Z", "--limit", "1"], ["one"]),
     ]:
         assert bed.events(*options) == expected, options
+
+
+def test_a_value_that_selects_nothing_is_noted(bed):
+    bed.write()
+    reasons = ("--reason", "BadTopik", "--reason", "FromTheFuture", "--reason", "badtopic")
+    done = bed.read(*reasons, "--credential", "exampel", "--credential", "example")
+    assert done.returncode == 0
+    assert done.stderr.decode().splitlines()[:3] == [
+        "heliograph: --reason: 'BadTopik' is not a known reason; did you mean 'BadTopic'?",
+        "heliograph: --reason: 'FromTheFuture' is not a known reason; see docs/reasons.md",
+        "heliograph: --credential: the configuration has no credential 'exampel'; "
+        "did you mean 'example'?",
+    ]
+    assert len(done.stdout.splitlines()) == 1
 
 
 def test_since_starts_at_a_time(bed):

@@ -3,7 +3,10 @@ package import Vocabulary
 
 /// Selects dead letters; a criterion that is not set matches all.
 package struct DeadLetterFilter: Hashable, Sendable {
-    package var reasons: Set<String> = []
+    /// Compared case-insensitively.
+    package var reasons: Set<String> = [] {
+        didSet { foldedReasons = Set(reasons.map(ReasonName.folded)) }
+    }
     package var bundleIDs: Set<String> = []
     /// The earliest time of writing, inclusive.
     package var since: Timestamp?
@@ -18,14 +21,23 @@ package struct DeadLetterFilter: Hashable, Sendable {
     /// The maximum number of dead letters.
     package var limit: Int?
 
+    private var foldedReasons: Set<String> = []
+
     package init() {}
+
+    /// What to tell about values that probably select nothing.
+    package var notes: [String] { ReasonName.notes(about: reasons) }
 
     func admits(_ letter: DeadLetter) -> Bool {
         admits(letter.record.timestamp)
-            && (reasons.isEmpty || letter.facts.reason.map(reasons.contains) == true)
+            && (reasons.isEmpty || admits(letter.facts.reason))
             && (bundleIDs.isEmpty || letter.bundleID.map(bundleIDs.contains) == true)
             && (partition == nil || partition == letter.facts.partition)
             && (offset == nil || offset == letter.facts.offset?.rawValue)
+    }
+
+    private func admits(_ reason: String?) -> Bool {
+        reason.map { foldedReasons.contains($0.lowercased()) } == true
     }
 
     /// A record without a time is outside every period.

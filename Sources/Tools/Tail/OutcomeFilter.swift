@@ -1,10 +1,15 @@
 import APNsRules
+package import Configuration
+import Spelling
 package import Vocabulary
 
 /// Selects outcomes; a criterion that is not set matches all.
 package struct OutcomeFilter: Hashable, Sendable {
     package var kinds: Set<OutcomeKind> = []
-    package var reasons: Set<String> = []
+    /// Compared case-insensitively.
+    package var reasons: Set<String> = [] {
+        didSet { foldedReasons = Set(reasons.map(ReasonName.folded)) }
+    }
     package var tokenActions: Set<TokenAction> = []
     /// Bundle IDs, without topic suffixes.
     package var bundleIDs: Set<String> = []
@@ -23,12 +28,13 @@ package struct OutcomeFilter: Hashable, Sendable {
     package var fingerprints: Set<String> = []
 
     private var digits: Set<String> = []
+    private var foldedReasons: Set<String> = []
 
     package init() {}
 
     package func admits(_ outcome: TailedOutcome) -> Bool {
         (kinds.isEmpty || kinds.contains(outcome.kind))
-            && Self.admit(outcome.reason, reasons)
+            && (reasons.isEmpty || Self.admit(outcome.reason?.lowercased(), foldedReasons))
             && Self.admit(outcome.tokenAction, tokenActions)
             && Self.admit(outcome.eventID, eventIDs)
             && Self.admit(outcome.campaign, campaigns)
@@ -38,6 +44,19 @@ package struct OutcomeFilter: Hashable, Sendable {
             && Self.admit(outcome.fingerprint, fingerprints)
             && Self.admit(outcome.deviceToken?.hexadecimal.lowercased(), digits)
             && admitsApp(of: outcome)
+    }
+
+    /// What to tell about values that probably select nothing.
+    ///
+    /// They are not refused: outcomes may have them from another version or configuration.
+    package func notes(_ configuration: Configuration) -> [String] {
+        let names = configuration.apns.credentials.map(\.name)
+        let others = "; it has \(names.joined(separator: ", "))"
+        return ReasonName.notes(about: reasons)
+            + credentials.subtracting(names).sorted().map { name in
+                "--credential: the configuration has no credential '\(name)'"
+                    + NearMiss.question(name, among: names, otherwise: others)
+            }
     }
 
     /// Whether the topic is that of one of the apps, with or without a topic suffix.

@@ -25,7 +25,8 @@ enum ValidateCommand {
             Without --schema, documents are events, and get the same checks as in the service: the \
             event's schema, Apple's documented rules, and --payload. With --payload warn, \
             violations of the payload are listed, but the event is valid, because the service \
-            would send it. With --broadcast, documents are events of a broadcast source, and \
+            would send it. The same goes for a 'bundle_id' that already ends with the suffix of its \
+            push type, such as .voip: the service adds it again. With --broadcast, documents are events of a broadcast source, and \
             Apple's payload rules for broadcasts always apply.
 
             The result of an event with 'recipients' has one more field, with the number of \

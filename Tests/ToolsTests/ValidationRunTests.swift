@@ -126,6 +126,29 @@ private final class ScriptedChecker: DocumentChecker {
 }
 
 @Suite struct EventCheckerTests {
+    @Test(arguments: [
+        (#""device_token":"00","bundle_id":"a.b.voip","push_type":"voip""#, true),
+        (
+            #""recipients":[{"device_token":"00"}],"bundle_id":"a.voip","push_type":"voip""#,
+            true
+        ),
+        (#""device_token":"00","bundle_id":"a.b.voip","push_type":"pushtotalk""#, false),
+        (#""device_token":"00","bundle_id":"a.b.voip","push_type":"alert""#, false),
+        (#""device_token":"00","bundle_id":"a.bvoip","push_type":"voip""#, false),
+        (#""device_token":"00","topic":"a.b.voip","push_type":"voip""#, false),
+    ])
+    func `a bundle ID with its push type's suffix is valid, with a warning`(
+        fields: String,
+        isWarned: Bool
+    ) {
+        let checked = check(##"{"id":"1",\##(fields),"payload":{}}"##, .off)
+        #expect(checked.verdict == .valid)
+        let text = """
+            ends with .voip, which is added for push_type voip; leave it out, or use 'topic'
+            """
+        #expect(checked.violations.map(\.message) == (isWarned ? [text] : []))
+    }
+
     private let event = #"{"id":"1","device_token":"00","bundle_id":"a.b","push_type":"alert","#
 
     private func check(

@@ -62,7 +62,7 @@ package struct PushRun {
             environment: way.environment,
             kind: event.isBroadcast ? .broadcast : .device,
             request: block,
-            warnings: event.warnings,
+            warnings: event.allWarnings,
             answer: try DirectExchange(way.endpoint, timeout: timeout).ask(block, body: payload)
         )
         return Report(text: report.text, isAccepted: report.isAccepted)

@@ -21,7 +21,7 @@ struct RecipientsReport {
 
     init(of fanOut: FanOut) {
         recipients = fanOut.recipients
-        warnings = fanOut.common.warnings
+        warnings = fanOut.common.allWarnings
     }
 
     mutating func head(_ credential: String, _ environment: APNsEnvironment) {

@@ -94,7 +94,7 @@ package final class EventChecker: DocumentChecker {
         )
         switch decoder.decode(&record, from: Self.noTopic, as: broadcastSchema) {
         case .event(let event):
-            return CheckedDocument(verdict: .valid, violations: event.warnings)
+            return CheckedDocument(verdict: .valid, violations: event.allWarnings)
         case .fanOut(let event, awaiting: _): return CheckedDocument(event)
         case .invalid(let event):
             guard decoder.framing == .unreadable, let violation = event.violations.first else {
@@ -116,7 +116,7 @@ extension CheckedDocument {
         let refusals = (0..<list.count).compactMap { list.refusal(at: $0) }
         self.init(
             verdict: refusals.isEmpty ? .valid : .invalid,
-            violations: event.common.warnings + refusals.flatMap(\.violations),
+            violations: event.common.allWarnings + refusals.flatMap(\.violations),
             recipients: Recipients(
                 valid: list.validCount,
                 duplicate: list.duplicateCount,

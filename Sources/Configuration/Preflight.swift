@@ -57,6 +57,8 @@ extension Configuration {
         _ name: String,
         _ source: SecretSource
     ) -> ConfigurationProblem? {
+        // Stands for a key that is missing or wrong, which is reported.
+        guard source != .file("") else { return nil }
         let limit = name == "ca" ? Self.maxCAFileByteCount : Self.maxKeyFileByteCount
         do throws(FileError) {
             _ = try source.read(limit: limit)

@@ -32,7 +32,7 @@ extension Configuration {
                 validAt: nil,
                 &warnings
             )
-            throw ServiceError(lines: all.map(\.description) + contents)
+            throw ServiceError(lines: all.map(\.description) + contents.map(configuration.placed))
         }
         self = configuration
     }
@@ -67,16 +67,25 @@ extension Configuration {
                 _ = try startUp.shardSettings(materials, shardCount: 1)
             }
         var told: Set<String> = []
-        let lines = problems.filter { told.insert($0).inserted }
+        let lines = problems.map(placed).filter { told.insert($0).inserted }
         guard lines.isEmpty else { throw ServiceError(lines: lines) }
         return warnings
+    }
+
+    /// A line that starts with a key, with the key's place at its end unless the line names it.
+    private func placed(_ line: String) -> String {
+        guard let end = line.firstRange(of: ": "),
+            let location = locations[String(line[..<end.lowerBound])],
+            !line.contains(location.description)
+        else { return line }
+        return "\(line) (\(location))"
     }
 
     /// Does the same, requires certificates to be valid now, and warns about files that others can
     /// read and about secrets in the configuration file.
     package func checkCredentialsNow() throws(ServiceError) -> [String] {
-        try checkCredentials(validAt: SystemClock.wallClock) + exposedSecrets()
-            + secretsInFile()
+        let warnings = try checkCredentials(validAt: SystemClock.wallClock)
+        return (warnings + exposedSecrets() + secretsInFile()).map(placed)
     }
 
     /// Checks the contents of the files of credentials, `apns`, `admin` and `log`, and the validity

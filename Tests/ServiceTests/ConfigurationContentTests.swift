@@ -46,7 +46,10 @@ import Testing
     private func expect(_ starts: [String], of yaml: String) throws {
         let told = try told(yaml)
         #expect(told.count == starts.count, "\(told)")
-        for (line, start) in zip(told, starts) { #expect(line.hasPrefix(start)) }
+        for (line, start) in zip(told, starts) {
+            #expect(line.hasPrefix(start))
+            #expect(line.contains(" (FOLDER/h.yaml:"), "\(line)")
+        }
     }
 
     /// Except problems that follow from others, and librdkafka's own checks.
@@ -84,6 +87,15 @@ import Testing
                   ca_file: FOLDER/garbage.pem
                   credentials: [\(Self.credential("a", "garbage.p8", bundleID: "com.example.a"))]
                 """
+        )
+    }
+
+    @Test func `a secret in the file is one problem`() throws {
+        let inline = Self.credential("a", "garbage.p8", bundleID: "com.example.a")
+            .replacing("key_file: FOLDER/garbage.p8", with: "key: s3cret")
+        try expect(
+            ["apns.credentials.0.key: is a secret and does not belong in this file; expected"],
+            of: "apns: {credentials: [\(inline)]}"
         )
     }
 

@@ -6,6 +6,7 @@ whole line that `heliograph check` prints; None means that they are valid.
 
 import base64
 import dataclasses
+import re
 import subprocess
 
 import pytest
@@ -15,6 +16,8 @@ from harness.commands import run_command
 CERTIFICATE = "apns.credentials.0.certificate_file"
 KEY = "apns.credentials.0.key_file"
 PRIVATE_KEY = "apns.credentials.0.private_key_file"
+# The key's place in the configuration.
+PLACE = re.compile(r" \(\S+/command\.yaml:\d+:\d+\)$")
 PASSPHRASE = "apns.credentials.0.passphrase_file"
 P8 = "expected the .p8 private key from Apple"
 UTF16 = f"is text in UTF-16; {P8}; save it as UTF-8"
@@ -440,6 +443,10 @@ def test_a_key_file_is_read_or_its_problem_named(row, made, tmp_path):
     files = row.files(made)
     ended = run_command(tmp_path, settings(tmp_path, files, "certificate" in files), "check")
     said = [line.removeprefix("heliograph: ").replace(str(tmp_path), "FOLDER") for line in ended.err]
+    placed = [PLACE.subn("", line) for line in said]
+    # The last line of a success has none.
+    assert all(count == 1 for _, count in placed[: len(placed) - (ended.code == 0)]), said
+    said = [line for line, _ in placed]
     if row.line:
         assert said == [row.line.replace("LENGTH", str(len(made["p12"])))]
         assert ended.code == 1
@@ -483,7 +490,7 @@ def test_a_secret_file_that_others_can_read_is_reported(made, tmp_path, mode, is
     assert ended.code == 0
     said = f"is readable by every user (mode 0{mode:o}); set mode 0600, or 0640 if root owns it"
     warned = [f"heliograph: warning: {PRIVATE_KEY}: '{key}' {said}"] if mode & 0o006 else []
-    assert ended.err[:-1] == warned
+    assert [PLACE.sub("", line) for line in ended.err[:-1]] == warned
 
 
 def test_every_secret_file_is_checked(made, tmp_path):

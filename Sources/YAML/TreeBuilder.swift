@@ -222,6 +222,7 @@ struct TreeBuilder {
     private mutating func dropRepeatedKeys(of frame: inout Frame) {
         let counts = Dictionary(frame.pairs.map { ($0.key, 1) }, uniquingKeysWith: +)
         guard counts.count < frame.pairs.count else { return }
+        let last = Dictionary(frame.pairs.map { ($0.key, $0.keyMark) }) { $1 }
         var rest = counts
         var kept: [YAMLPair] = []
         for pair in frame.pairs {
@@ -230,8 +231,9 @@ struct TreeBuilder {
                 kept.append(pair)
             } else {
                 let count = counts[pair.key, default: 2]
-                let times = count == 2 ? "twice" : "\(count) times"
-                report("is set \(times); expected once", pair.keyMark, [pair.key])
+                let times = count == 2 ? "twice, again" : "\(count) times, last"
+                let place = last[pair.key, default: pair.keyMark]
+                report("is set \(times) at \(place); expected once", pair.keyMark, [pair.key])
             }
         }
         frame.pairs = kept

@@ -307,13 +307,13 @@ import Testing
             """
         #expect(
             problems(yaml, ["HELIOGRAPH_LOG_LEVL": "info"]) == [
-                "kafka.group_id: is set twice; expected once (h.yaml:2:3)",
+                "kafka.group_id: is set twice, again at 3:3; expected once (h.yaml:2:3)",
                 "kafka.start: is 'newest'; expected one of earliest, latest (h.yaml:4:10)",
-                "kafka.properties.client.id: is set twice; expected once (h.yaml:5:16)",
+                "kafka.properties.client.id: is set twice, again at 5:30; expected once (h.yaml:5:16)",
                 "limits.in_flight_events: is 'many'; expected a whole number from 1 to 1000000"
                     + " (h.yaml:7:21)",
                 "limit: is not a known key; did you mean 'limits'? (h.yaml:8:1)",
-                "admin.port: is set twice; expected once (h.yaml:9:9)",
+                "admin.port: is set twice, again at 9:18; expected once (h.yaml:9:9)",
                 "apns.credentials.0.team_id: is 'short'; expected 10 characters of A-Z and 0-9,"
                     + " as Apple shows them (h.yaml:13:16)",
                 "apns.credentials.0.key_id: is missing; expected 10 characters of A-Z and 0-9,"

@@ -8,31 +8,34 @@ import Testing
             (
                 "log: {level: info}\nlog: {level: debug}\nlog: {level: error}",
                 [
-                    "log: is set 3 times; expected once (h.yaml:8:1)",
-                    "log: is set 3 times; expected once (h.yaml:9:1)",
+                    "log: is set 3 times, last at 10:1; expected once (h.yaml:8:1)",
+                    "log: is set 3 times, last at 10:1; expected once (h.yaml:9:1)",
                 ]
             ),
             (
                 "log: {level: loud, \"le\\x76el\": info}",
-                ["log.level: is set twice; expected once (h.yaml:8:7)"]
+                ["log.level: is set twice, again at 8:20; expected once (h.yaml:8:7)"]
             ),
             (
                 "lag: {level: info, level: info}",
                 [
                     "lag: is not a known key; did you mean 'log'? (h.yaml:8:1)",
-                    "lag.level: is set twice; expected once (h.yaml:8:7)",
+                    "lag.level: is set twice, again at 8:20; expected once (h.yaml:8:7)",
                 ]
             ),
             (
                 "lag: 1\nlag: 2",
                 [
-                    "lag: is set twice; expected once (h.yaml:8:1)",
+                    "lag: is set twice, again at 9:1; expected once (h.yaml:8:1)",
                     "lag: is not a known key; did you mean 'log'? (h.yaml:9:1)",
                 ]
             ),
             (
                 "kafka: {properties: {client.id: [x], client.id: a}}",
-                ["kafka.properties.client.id: is set twice; expected once (h.yaml:8:22)"]
+                [
+                    "kafka.properties.client.id: is set twice, again at 8:38; expected once"
+                        + " (h.yaml:8:22)"
+                ]
             ),
             (
                 "log: {[level]: info}",
@@ -90,7 +93,9 @@ import Testing
         #expect(found.count == 301)
         #expect(found[0].hasPrefix("kafka.start: is 'newest'; expected"))
         #expect(
-            found.last == "kafka.properties.p299: is set twice; expected once (h.yaml:609:5)"
+            found.last
+                == "kafka.properties.p299: is set twice, again at 610:5; expected once"
+                + " (h.yaml:609:5)"
         )
     }
 

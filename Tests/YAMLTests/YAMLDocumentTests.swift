@@ -73,27 +73,33 @@ import YAML
 
     @Test(
         arguments: [
-            ("a: 1\na: 2", ["1:1: a: is set twice; expected once"]),
-            ("{a: 1, \"a\": 2, 'b': 1}", ["1:2: a: is set twice; expected once"]),
+            ("a: 1\na: 2", ["1:1: a: is set twice, again at 2:1; expected once"]),
+            (
+                "{a: 1, \"a\": 2, 'b': 1}",
+                ["1:2: a: is set twice, again at 1:8; expected once"]
+            ),
             (
                 "a: 1\nb: 0\na: 2\na: 3",
                 [
-                    "1:1: a: is set 3 times; expected once",
-                    "3:1: a: is set 3 times; expected once",
+                    "1:1: a: is set 3 times, last at 4:1; expected once",
+                    "3:1: a: is set 3 times, last at 4:1; expected once",
                 ]
             ),
-            ("{\"\\x61\": 1, a: 2}", ["1:2: a: is set twice; expected once"]),
-            ("~: 1\n? \n: 2\n\"\": 3", ["2:2: : is set twice; expected once"]),
-            ("a: {b: [0, {c: 1, c: 2}]}", ["1:13: a.b.1.c: is set twice; expected once"]),
+            ("{\"\\x61\": 1, a: 2}", ["1:2: a: is set twice, again at 1:13; expected once"]),
+            ("~: 1\n? \n: 2\n\"\": 3", ["2:2: : is set twice, again at 4:1; expected once"]),
+            (
+                "a: {b: [0, {c: 1, c: 2}]}",
+                ["1:13: a.b.1.c: is set twice, again at 1:19; expected once"]
+            ),
             (
                 "{a: {b: 1, b: 2}, a: {c: 1, c: 2}}",
                 [
-                    "1:6: a.b: is set twice; expected once",
-                    "1:23: a.c: is set twice; expected once",
-                    "1:2: a: is set twice; expected once",
+                    "1:6: a.b: is set twice, again at 1:12; expected once",
+                    "1:23: a.c: is set twice, again at 1:29; expected once",
+                    "1:2: a: is set twice, again at 1:19; expected once",
                 ]
             ),
-            ("- &x {a: 1, a: 2}\n- *x", ["1:7: 0.a: is set twice; expected once"]),
+            ("- &x {a: 1, a: 2}\n- *x", ["1:7: 0.a: is set twice, again at 1:13; expected once"]),
             ("a: 1\nA: 2\n\" a\": 3", []),
         ] as [(String, [String])]
     )

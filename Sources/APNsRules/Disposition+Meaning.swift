@@ -10,7 +10,9 @@ extension Disposition {
             "Retries after a delay. When attempts or time run out, the event goes to a retry topic."
                 + " If none fits, it ends `undeliverable`, with a dead letter."
         case .retryElsewhere:
-            "Retries like `retryHere`, on another connection; this one opens no more streams."
+            "Retries after a delay, on another connection; this one takes no more requests. When"
+                + " attempts or time run out, the event goes to a retry topic. If none fits, it ends"
+                + " `undeliverable`, with a dead letter."
         case .refreshProviderToken:
             "Retries once, with a new provider token if APNs already allows one; then parks the"
                 + " credential."
@@ -32,7 +34,10 @@ extension Disposition {
                 + " attempts or time run out, it ends `undeliverable`, with a dead letter. A"
                 + " request about channels is not repeated."
         case .retryElsewhere:
-            "Like `retryHere`, on another connection; this one opens no more streams."
+            "A broadcast is retried after a delay, on another connection, unless a newer one waits"
+                + " for the channel; this connection takes no more requests. When attempts or time"
+                + " run out, it ends `undeliverable`, with a dead letter. A request about channels"
+                + " is not repeated."
         case .refreshProviderToken:
             "A broadcast is retried once, with a new provider token if APNs already allows one;"
                 + " then the credential is parked. A request about channels is not repeated."

@@ -20,7 +20,7 @@ enum ExplainCommand {
     ) { arguments in
         let reason = arguments[reason]
         guard let text = ReasonExplanation.text(for: reason) else {
-            Console.complain("\(reason): unknown reason; see docs/reasons.md")
+            Console.complain("\(reason): unknown reason\(ReasonName.question(about: reason))")
             Console.end(.failure)
         }
         Console.show(text)

@@ -190,7 +190,7 @@ ALIAS_BOMB = "a0: &a0 x\n" + "".join(
     [
         ("kafka:\n\tgroup_id: a\n", r"found a tab; expected spaces .*heliograph\.yaml:2:1"),
         ("log: {level: info}\n---\nlog: {}\n", r"one document.*heliograph\.yaml:2:1"),
-        ("log: {level: info}\nlog: {level: info}\n", r"^heliograph: log: is set twice.*yaml:1:1"),
+        ("log: {level: info}\nlog: {level: info}\n", r"^heliograph: log: is set twice, again at 2:1;.*yaml:1:1"),
         ("log: {level: in\0fo}\n", r"U\+0000.*heliograph\.yaml:1:16"),
         ("log: *level\n", r"alias has no anchor.*heliograph\.yaml:1:6"),
         (ALIAS_BOMB, r"has more than \d+ values.*heliograph\.yaml:7:10"),

@@ -16,6 +16,21 @@ import Vocabulary
         #expect(halves.last?.contains("retry topic") == false)
     }
 
+    @Test(arguments: APNsReason.allCases)
+    func `no explanation has the name of a disposition`(reason: APNsReason) throws {
+        let text = try #require(ReasonExplanation.text(for: reason.rawValue))
+        #expect(!text.contains("`retry"))
+    }
+
+    @Test(arguments: [
+        ("BadDeviceTokn", "; did you mean 'BadDeviceToken'?"),
+        ("no_credential", "; did you mean 'NoCredential'?"),
+        ("Nonsense", "; see docs/reasons.md"), ("599", "; see docs/reasons.md"),
+    ])
+    func `a misspelled reason is recognized`(text: String, question: String) {
+        #expect(ReasonName.question(about: text) == question)
+    }
+
     @Test(arguments: LocalReason.allCases)
     func `Heliograph's own reasons keep the token`(reason: LocalReason) throws {
         let text = try #require(ReasonExplanation.text(for: reason.rawValue))

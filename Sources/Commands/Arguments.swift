@@ -31,10 +31,28 @@ package struct Arguments: Sendable {
                 contents[declaration.name] = try parameter.content(of: texts, from: source)
             }
         }
-        if let rest = operands.first { throw UsageError("\(rest): unexpected argument; remove it") }
+        if let rest = operands.first {
+            let option = Self.option(for: rest, line, of: command)
+            let fix = option.map { "did you mean '\($0) \(rest)'?" } ?? "remove it"
+            throw UsageError("\(rest): unexpected argument; \(fix)")
+        }
         guard missing.isEmpty else {
             throw UsageError(missing.joined(separator: "\n"))
         }
+    }
+
+    /// The option that an unexpected YAML file was meant for: a required one that is not given.
+    private static func option(
+        for word: String,
+        _ line: SplitLine,
+        of command: Command
+    ) -> String? {
+        guard word.hasSuffix(".yaml") || word.hasSuffix(".yml") else { return nil }
+        return command.parameters.map(\.declaration).first { declaration in
+            guard case .file = declaration.hint else { return false }
+            return declaration.isRequired && !declaration.isOperand
+                && line.options[declaration.name] == nil
+        }?.label
     }
 
     /// The value of a parameter that the command declares.

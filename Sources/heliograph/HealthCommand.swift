@@ -30,8 +30,13 @@ enum HealthCommand {
         ]
     ) { arguments in
         let url = arguments[url]
+        guard let probe = HealthProbe(url) else {
+            throw UsageError(
+                "--url: invalid value '\(url)'; expected a URL such as http://127.0.0.1:9464/live"
+            )
+        }
         do throws(HealthProbe.Failure) {
-            try HealthProbe(url).ask(seconds: arguments[timeout])
+            try probe.ask(seconds: arguments[timeout])
         } catch {
             Console.complain("\(url): \(error)")
             Console.end(.failure)

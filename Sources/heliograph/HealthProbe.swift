@@ -4,7 +4,6 @@ import Glibc
 struct HealthProbe {
     /// Why the request failed.
     enum Failure: Error, Hashable, CustomStringConvertible {
-        case notHTTP
         case unknownHost(String)
         case unreachable(String)
         /// The bytes received do not start like an HTTP answer.
@@ -13,7 +12,6 @@ struct HealthProbe {
 
         var description: String {
             switch self {
-            case .notHTTP: "not a URL such as http://127.0.0.1:9464/live"
             case .unknownHost(let host): "unknown host '\(host)'"
             case .unreachable(let why): "connection failed: \(why)"
             case .noAnswer: "no answer in time"
@@ -27,8 +25,9 @@ struct HealthProbe {
     private let path: String
     private static let statusLineBytesMax = 64
 
-    init(_ url: String) throws(Failure) {
-        guard url.hasPrefix("http://") else { throw .notHTTP }
+    /// nil: it is not a URL of http.
+    init?(_ url: String) {
+        guard url.hasPrefix("http://") else { return nil }
         let rest = url.dropFirst("http://".count)
         let authority = rest.prefix { $0 != "/" }
         path = authority.endIndex == rest.endIndex ? "/" : String(rest[authority.endIndex...])
@@ -41,7 +40,7 @@ struct HealthProbe {
         guard !host.isEmpty, !isBracketed || name.endIndex < authority.endIndex,
             end.isEmpty || end.hasPrefix(":"), let number = UInt16(port),
             number > 0, path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
-        else { throw .notHTTP }
+        else { return nil }
     }
 
     /// Sends the request, and returns if the status is 2xx; each system call takes at most

@@ -18,6 +18,10 @@ import Testing
         (["list"], "--config <file>: missing; pass it or set POST_CONFIG"),
         (["send", "--config", "c"], "<file>: missing; pass it"),
         (["send", "--config", "c", "a", "b"], "b: unexpected argument; remove it"),
+        (["send", "--config", "c", "a", "b.yaml"], "b.yaml: unexpected argument; remove it"),
+        (["send", "a", "b.yaml"], "b.yaml: unexpected argument; did you mean '--config b.yaml'?"),
+        (["list", "b.yml"], "b.yml: unexpected argument; did you mean '--config b.yml'?"),
+        (["list", "b"], "b: unexpected argument; remove it"),
         (["list", "--config"], "--config: needs a value; write --config <file>"),
         (
             ["list", "--config", "--"],

@@ -172,6 +172,17 @@ def test_bash_accepts_the_completions(tmp_path):
             ["check", "--config", "x", "--connect", "--schemas"],
             "--schemas: opens no connections; remove it or --connect",
         ),
+        (["check", "h.yaml"], "h.yaml: unexpected argument; did you mean '--config h.yaml'?"),
+        (
+            ["health", "--url", "localhost:9464"],
+            "--url: invalid value 'localhost:9464'; "
+            "expected a URL such as http://127.0.0.1:9464/live",
+        ),
+        (
+            ["health", "--url", "https://localhost/live"],
+            "--url: invalid value 'https://localhost/live'; "
+            "expected a URL such as http://127.0.0.1:9464/live",
+        ),
         (["run"], "--config <file>: missing; pass it or set HELIOGRAPH_CONFIG"),
         (
             ["health", "--timeout", "0"],

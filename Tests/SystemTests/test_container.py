@@ -247,7 +247,7 @@ def test_grafana_finds_dashboard_and_prometheus():
 
 
 def test_the_health_command_reports_by_exit_code(broker, simulators, benches):
-    """0 for a live service, 1 for anything else and for an invalid URL."""
+    """0 for a live service, 1 for anything else, 64 for an invalid URL."""
 
     def health(url):
         command = [built_binary("heliograph"), "health", "--url", url, "--timeout", "2"]
@@ -262,4 +262,4 @@ def test_the_health_command_reports_by_exit_code(broker, simulators, benches):
     assert health(f"http://127.0.0.1:{service.port}/live").returncode == 1
     for url in ("https://127.0.0.1:1/live", "http://[::1/live", "http://:80/", "http://a:0/"):
         wrong = health(url)
-        assert wrong.returncode == 1 and "not a URL" in wrong.stderr, url
+        assert wrong.returncode == 64 and "--url: invalid value" in wrong.stderr, url

@@ -36,7 +36,9 @@ extension SchemaCompiler {
             let known = index.documentURIs.dropLast().prefix(20).joined(separator: ", ")
             let message =
                 "no document has the URI '\(uri)'; known: \(known.isEmpty ? "none" : known)"
-            throw refusal(keyword, message, context)
+            var error = refusal(keyword, message, context)
+            error.isMissingDocument = true
+            throw error
         }
         let root = index.resources[found].location
         guard let fragment else {

@@ -69,6 +69,8 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// JSON Pointer to the keyword; empty: the whole document.
     public let pointer: String
     public let message: String
+    /// Whether a reference names a document that is not there.
+    public internal(set) var isMissingDocument = false
 
     public init(document: String? = nil, pointer: String, message: String) {
         self.document = document

@@ -18,7 +18,8 @@ package struct SchemaCompilation: Sendable {
     /// - Parameters:
     ///   - files: The texts of the schemas.
     ///   - directory: Their directory.
-    /// - Returns: For each file in name order, the schema or its problem.
+    /// - Returns: For each file, the schema or its problem. If there are files that cannot be read,
+    ///   files that refer to them may be missing.
     func compile(
         _ files: SchemaFiles,
         in directory: String
@@ -27,16 +28,21 @@ package struct SchemaCompilation: Sendable {
         let sorted = files.texts.sorted { $0.key < $1.key }
         var library = SchemaLibrary()
         var results: [(file: String, schema: Result<Schema, SchemaProblems>)] = []
+        for (file, error) in files.unreadable.sorted(by: { $0.key < $1.key }) {
+            let problem = "\("\(directory)/\(file)".quoted) \(error); check the path"
+            results.append((file, .failure(SchemaProblems(problem))))
+        }
+        var sound: [(file: String, text: [UInt8])] = []
         for (file, text) in sorted {
             do throws(SchemaError) {
                 try library.add(text, baseURI: Self.uri(file, base))
+                sound.append((file, text))
             } catch {
                 results.append((file, .failure(Self.problem(error, file, directory, base))))
             }
         }
-        // A schema that refers to a broken file would only fail because of that file.
-        guard results.isEmpty else { return results }
-        for (file, text) in sorted {
+        let isComplete = results.isEmpty
+        for (file, text) in sound {
             do throws(SchemaError) {
                 let schema = try Schema(
                     text: text,
@@ -46,6 +52,8 @@ package struct SchemaCompilation: Sendable {
                 )
                 results.append((file, .success(schema)))
             } catch {
+                // It may refer to a file that is broken, and fail only because of that.
+                if error.isMissingDocument, !isComplete { continue }
                 results.append((file, .failure(Self.problem(error, file, directory, base))))
             }
         }

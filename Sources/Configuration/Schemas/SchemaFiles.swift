@@ -5,9 +5,12 @@ import Log
 package struct SchemaFiles: Hashable, Sendable {
     /// Texts by file name.
     package var texts: [String: [UInt8]]
+    /// Why the other files cannot be read, by file name.
+    package var unreadable: [String: FileError]
 
-    package init(texts: [String: [UInt8]]) {
+    package init(texts: [String: [UInt8]], unreadable: [String: FileError] = [:]) {
         self.texts = texts
+        self.unreadable = unreadable
     }
 
     /// Limits the amount that is read at each check.
@@ -20,21 +23,19 @@ package struct SchemaFiles: Hashable, Sendable {
     /// Symbolic links are followed: Kubernetes mounts a ConfigMap as links into a hidden folder.
     ///
     /// - Parameter directory: The path of the directory.
-    /// - Throws: `SchemaProblems` if the directory or a file in it cannot be read.
-    /// - Returns: The texts of the files.
+    /// - Throws: `SchemaProblems` if the directory cannot be read, or contains too much.
+    /// - Returns: The texts of the files, and which ones cannot be read.
     package static func read(_ directory: String) throws(SchemaProblems) -> SchemaFiles {
         let names = try names(in: directory)
-        var texts: [String: [UInt8]] = [:]
+        var files = SchemaFiles(texts: [:])
         var total = 0
         for name in names {
             do throws(FileError) {
                 let text = try BoundedFile.read("\(directory)/\(name)", limit: maxFileByteCount)
                 total += text.count
-                texts[name] = text
+                files.texts[name] = text
             } catch {
-                throw SchemaProblems(
-                    "\("\(directory)/\(name)".quoted) \(error); check the path"
-                )
+                files.unreadable[name] = error
             }
             guard total <= maxTotalByteCount else {
                 throw SchemaProblems(
@@ -42,7 +43,7 @@ package struct SchemaFiles: Hashable, Sendable {
                 )
             }
         }
-        return SchemaFiles(texts: texts)
+        return files
     }
 
     private static func names(in directory: String) throws(SchemaProblems) -> [String] {

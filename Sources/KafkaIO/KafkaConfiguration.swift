@@ -12,7 +12,7 @@ import CRdkafka
             case badValue
             /// Heliograph sets the value itself, because its guarantees depend on it.
             case setByHeliograph
-            /// About TLS or a login, while `security.protocol` uses neither.
+            /// About TLS or a login, without a `security.protocol`.
             case withoutEffect
         }
 
@@ -232,44 +232,31 @@ import CRdkafka
         return nil
     }
 
-    /// The properties of TLS and logins that no role uses, because of its `security.protocol`.
+    /// The properties of TLS and logins of roles whose `security.protocol` is not set.
     ///
-    /// librdkafka ignores them: it would connect in plain text, without the password.
+    /// librdkafka ignores them: it would connect in plain text, without the password. Who names a
+    /// protocol that does not use them knows that.
     private static func withoutEffect(_ properties: [String: String]) -> [Problem] {
         // librdkafka treats an empty value as unset.
         let set = properties.filter { !$0.value.isEmpty }
         let hasLogin = set.keys.contains { withoutPrefix($0).hasPrefix("sasl.") }
         return set.keys.compactMap { key in
             let name = withoutPrefix(key)
-            let isLogin = name.hasPrefix("sasl.")
-            guard isLogin || name.hasPrefix("ssl.") else { return nil }
-            let protocols = Role.allCases
-                .filter { name == key || key.hasPrefix("\($0.rawValue).") }
-                .map { securityProtocol(set, for: $0) }
-            let isUsed = protocols.contains { isLogin ? $0.hasPrefix("sasl") : $0.hasSuffix("ssl") }
-            // An unknown protocol is a problem of its own.
-            let withoutBoth = ["", "plaintext", "ssl", "sasl_plaintext"]
-            guard !isUsed, let found = protocols.first(where: withoutBoth.contains) else {
-                return nil
+            guard name.hasPrefix("sasl.") || name.hasPrefix("ssl.") else { return nil }
+            let hasProtocol = Role.allCases.contains { role in
+                (name == key || key.hasPrefix("\(role.rawValue)."))
+                    && Self.properties(set, for: role).contains {
+                        withoutPrefix($0.0) == "security.protocol"
+                    }
             }
+            guard !hasProtocol else { return nil }
             return Problem(
                 property: key,
                 kind: .withoutEffect,
-                text: "has no effect, because security.protocol is "
-                    + (found.isEmpty ? "not set" : found)
-                    + "; set that to \(hasLogin || found == "sasl_plaintext" ? "sasl_ssl" : "ssl"),"
-                    + " or remove this property"
+                text: "has no effect without security.protocol; set that to"
+                    + " \(hasLogin ? "sasl_ssl" : "ssl"), or remove this property"
             )
         }
-    }
-
-    /// In lower case; empty: not set.
-    private static func securityProtocol(
-        _ properties: [String: String],
-        for role: Role
-    ) -> String {
-        let own = Self.properties(properties, for: role)
-        return own.last { withoutPrefix($0.0) == "security.protocol" }?.1.lowercased() ?? ""
     }
 
     /// The problem with the source of login tokens, in the properties of one role.

@@ -26,8 +26,8 @@ enum ValidateCommand {
             event's schema, Apple's documented rules, and --payload. With --payload warn, \
             violations of the payload are listed, but the event is valid, because the service \
             would send it. The same goes for a 'bundle_id' that already ends with the suffix of its \
-            push type, such as .voip: the service adds it again. With --broadcast, documents are events of a broadcast source, and \
-            Apple's payload rules for broadcasts always apply.
+            push type, such as .voip: the service adds it again. With --broadcast, documents are \
+            events of a broadcast source, and Apple's payload rules for broadcasts always apply.
 
             The result of an event with 'recipients' has one more field, with the number of \
             entries of each kind: "recipients":{"valid":498,"duplicate":1,"invalid":1}. Each \

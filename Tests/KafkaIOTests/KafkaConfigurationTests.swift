@@ -59,24 +59,14 @@ import Testing
         arguments: [
             (
                 ["sasl.username": "me", "sasl.password": "1234", "ssl.ca.location": "/ca"],
-                "not set; set that to sasl_ssl",
-                ["sasl.password", "sasl.username", "ssl.ca.location"]
+                "sasl_ssl", ["sasl.password", "sasl.username", "ssl.ca.location"]
             ),
-            (
-                ["security.protocol": "PLAINTEXT", "ssl.ca.location": "/ca"],
-                "plaintext; set that to ssl,", ["ssl.ca.location"]
-            ),
-            (
-                ["security.protocol": "ssl", "ssl.ca.location": "/ca", "sasl.mechanism": "PLAIN"],
-                "ssl; set that to sasl_ssl", ["sasl.mechanism"]
-            ),
-            (
-                ["security.protocol": "sasl_plaintext", "producer.ssl.key.location": "/key"],
-                "sasl_plaintext; set that to sasl_ssl", ["producer.ssl.key.location"]
-            ),
+            (["ssl.ca.location": "/ca"], "ssl", ["ssl.ca.location"]),
+            (["security.protocol": "PLAINTEXT", "ssl.ca.location": "/ca"], "", []),
+            (["security.protocol": "sasl_plaintext", "producer.ssl.key.location": "/key"], "", []),
             (
                 ["consumer.security.protocol": "ssl", "producer.ssl.ca.location": "/ca"],
-                "not set; set that to ssl,", ["producer.ssl.ca.location"]
+                "ssl", ["producer.ssl.ca.location"]
             ),
             (["consumer.security.protocol": "ssl", "ssl.ca.location": "/ca"], "", []),
             (
@@ -86,16 +76,16 @@ import Testing
             (["sasl.username": "", "ssl.ca.location": ""], "", []),
         ] as [([String: String], String, [String])]
     )
-    func `TLS and login properties that the protocol ignores are a problem`(
+    func `TLS and login properties without a protocol are a problem`(
         properties: [String: String],
-        words: String,
+        needed: String,
         ignored: [String]
     ) {
         let problems = KafkaConfiguration.problems(in: properties)
         #expect(problems.map(\.property) == ignored)
         for problem in problems {
             #expect(problem.kind == .withoutEffect)
-            let start = "has no effect, because security.protocol is \(words)"
+            let start = "has no effect without security.protocol; set that to \(needed),"
             #expect(problem.text.hasPrefix(start), "\(problem)")
         }
     }

@@ -6,15 +6,15 @@ public final class CampaignMetrics: Sendable {
     public let malformedRecords = Counter()
     /// Orders that there was no room for.
     public let forgottenOrders = Counter()
-    private let orders: @Sendable () -> CampaignOrders
+    private let counts: @Sendable () -> [CampaignOrder.State: Int]
 
-    /// - Parameter orders: Returns the current orders.
-    public init(orders: @escaping @Sendable () -> CampaignOrders = { CampaignOrders() }) {
-        self.orders = orders
+    /// - Parameter counts: Returns how many orders have each state now.
+    public init(counts: @escaping @Sendable () -> [CampaignOrder.State: Int] = { [:] }) {
+        self.counts = counts
     }
 
     var families: [MetricFamily] {
-        let counts = orders().counts
+        let counts = counts()
         return [
             MetricFamily(
                 name: "campaign_orders",

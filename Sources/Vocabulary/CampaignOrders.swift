@@ -20,8 +20,16 @@ public struct CampaignOrders: Hashable, Sendable {
     public var isEmpty: Bool { entries.isEmpty }
 
     /// How many orders have each state.
-    public var counts: [CampaignOrder.State: Int] {
-        entries.values.reduce(into: [:]) { $0[$1.order.state, default: 0] += 1 }
+    ///
+    /// A pause that is over at that time counts as running.
+    public func counts(at now: Timestamp) -> [CampaignOrder.State: Int] {
+        entries.values.reduce(into: [:]) { counts, entry in
+            switch entry.order.effect(at: now) {
+            case .running, .paced: counts[.running, default: 0] += 1
+            case .paused: counts[.paused, default: 0] += 1
+            case .cancelled: counts[.cancelled, default: 0] += 1
+            }
+        }
     }
 
     /// The campaigns with an order, sorted by name.

@@ -52,7 +52,7 @@ final class CampaignReader: Sendable {
         self.subscription = subscription
         let published = Published()
         self.published = published
-        metrics = CampaignMetrics { published.orders }
+        metrics = CampaignMetrics { published.orders.counts(at: SystemClock.wallClock) }
         self.log = log
     }
 

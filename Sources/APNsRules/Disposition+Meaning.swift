@@ -14,8 +14,8 @@ extension Disposition {
                 + " attempts or time run out, the event goes to a retry topic. If none fits, it ends"
                 + " `undeliverable`, with a dead letter."
         case .refreshProviderToken:
-            "Retries once, with a new provider token if APNs already allows one; then parks the"
-                + " credential."
+            "Retries once, on a new connection, with a new provider token if APNs already allows one;"
+                + " then parks the credential."
         case .parkCredential:
             "Parks the credential: only single probes are sent with it, the first after 30 s to 1 min,"
                 + " then after doubling waits up to 15 min. Replacing its key ends the parking at"
@@ -39,8 +39,9 @@ extension Disposition {
                 + " run out, it ends `undeliverable`, with a dead letter. A request about channels"
                 + " is not repeated."
         case .refreshProviderToken:
-            "A broadcast is retried once, with a new provider token if APNs already allows one;"
-                + " then the credential is parked. A request about channels is not repeated."
+            "A broadcast is retried once, on a new connection, with a new provider token if APNs"
+                + " already allows one; then the credential is parked. A request about channels is not"
+                + " repeated."
         case .parkCredential:
             "Parks the credential: only single probes are sent with it, the first after 30 s to 1 min,"
                 + " then after doubling waits up to 15 min. Replacing its key ends the parking at"

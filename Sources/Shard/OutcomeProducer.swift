@@ -289,7 +289,8 @@ package struct OutcomeProducer: ~Copyable {
             return nil
         }
         if error.mayBeOfRecord, !isAlone {
-            if !isTransactional { singles.insert(tag) }
+            // An outdated token status is not produced again.
+            if !isTransactional, engine.awaits(tag) { singles.insert(tag) }
             engine.publicationFailed(tag, .batch, now: now)
             return .batchRefused(tag.publication, error)
         }

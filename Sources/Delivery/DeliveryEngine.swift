@@ -650,6 +650,9 @@ public struct DeliveryEngine: Sendable {
         return publishing.isOutdated(tag.delivery, of: target)
     }
 
+    /// Whether a delivery waits for this record.
+    public func awaits(_ tag: PublicationTag) -> Bool { awaitedRecords(of: tag) != nil }
+
     /// The records that a delivery waits for; nil if this one is not among them.
     private func awaitedRecords(of tag: PublicationTag) -> Publications? {
         guard deliveries.contains(tag.delivery),
@@ -1104,10 +1107,11 @@ public struct DeliveryEngine: Sendable {
         for id in waiting where deliveries.contains(id) && deliveries[id].place == .atCampaign {
             let facts = deliveries[id].facts
             guard let campaign = facts.campaign,
-                assignment.heldBack.contains(facts.partition)
-                    || intake.isFull(forSource: facts.source)
+                campaigns.effect(on: campaign, now: now.instant) != .running,
+                intake.isStopped(facts, heldBack: assignment.heldBack)
             else { continue }
-            _ = stayAway(id, from: campaign, now: now)
+            // The others that wait here leave, too.
+            _ = stayAway(id, from: campaign, behind: 0, now: now)
         }
     }
 
@@ -1460,24 +1464,32 @@ public struct DeliveryEngine: Sendable {
         leaveLine(id)
         guard isKept(id) else { return }
         if campaigns.waitingCount < settings.shareOfCampaigns
-            || !stayAway(id, from: campaign, now: now)
+            || !stayAway(id, from: campaign, behind: campaigns.count(of: campaign), now: now)
         {
+            // The time until it is given up stands still.
+            deliveries.update(id) { $0.firstFailureAt = nil }
             move(id, to: .atCampaign)
         }
     }
 
-    /// Puts a delivery off that waits for its campaign.
+    /// Puts a delivery off that waits for its campaign, behind so many that stay here.
     ///
     /// - Returns: false if there is no retry topic for it.
     private mutating func stayAway(
         _ id: DeliveryID,
         from campaign: KeyedHash,
+        behind count: Int,
         now: Moment
     ) -> Bool {
         guard let shortestDelay = settings.later.delays.first,
             settings.canPostpone(deliveries[id].arrival)
         else { return false }
-        let absence = campaigns.putOff(campaign, shortestDelay: shortestDelay, now: now.instant)
+        let absence = campaigns.putOff(
+            campaign,
+            behind: count,
+            shortestDelay: shortestDelay,
+            now: now.instant
+        )
         let deferral = retry.absence(
             of: deliveries[id],
             because: .campaignPaused,
@@ -1528,7 +1540,7 @@ public struct DeliveryEngine: Sendable {
             else { continue }
             waiting += intake.recipientCount(of: queue)
             if waiting > settings.shareOfCampaigns
-                || intake.hasRecipients(of: queue, in: assignment.heldBack)
+                || intake.hasStoppedRecipients(of: queue, heldBack: assignment.heldBack)
             {
                 overflow.insert(queue)
             }

@@ -121,9 +121,15 @@ struct Intake: Sendable {
     /// How many recipients wait for a queue.
     func recipientCount(of queue: RecipientQueue) -> Int { recipients.waitingCount(of: queue) }
 
-    /// Whether recipients wait for a queue whose records are in one of these partitions.
-    func hasRecipients(of queue: RecipientQueue, in partitions: Set<PartitionID>) -> Bool {
-        !partitions.isEmpty && recipients.hasWaiting(for: queue, in: partitions)
+    /// Whether recipients wait for a queue, and records like theirs are not read.
+    func hasStoppedRecipients(of queue: RecipientQueue, heldBack: Set<PartitionID>) -> Bool {
+        recipients.hasWaiting(for: queue) { isStopped($0, heldBack: heldBack) }
+    }
+
+    /// Whether no records of the event's partition are read, because it, a limit, or its source's
+    /// share of the limit is full.
+    func isStopped(_ facts: ArrivalFacts, heldBack: Set<PartitionID>) -> Bool {
+        gate.isPaused || shares.stopped[facts.source] || heldBack.contains(facts.partition)
     }
 
     /// A turn has begun: every queue may have room again.
@@ -163,9 +169,6 @@ struct Intake: Sendable {
         for arrival in closed { self.closed(arrival) }
         return released
     }
-
-    /// Whether a limit, or the source's share of it, stops its partitions.
-    func isFull(forSource source: Int) -> Bool { gate.isPaused || shares.stopped[source] }
 
     private mutating func closed(_ arrival: Arrival) {
         gate.closed(byteCount: arrival.facts.byteCount)

@@ -177,15 +177,24 @@ struct Retry: Sendable {
     ///
     /// This happens if the topic was not read for a while.
     func isPastGiveUp(_ history: RetryHistory, now: Timestamp) -> Bool {
-        now > min(history.firstFailedAt, now).advanced(by: settings.giveUpAfter)
+        // What has waited for its campaign may have waited in memory after that, too.
+        history.waited == nil
+            && now > min(history.firstFailedAt, now).advanced(by: settings.giveUpAfter)
     }
 
     /// When the event first failed, over all rounds; wall-clock time, which processes share.
     private func firstFailure(of delivery: Delivery, now: Moment) -> Timestamp {
-        // What has waited may have a time that lies ahead if clocks differ, or headers are forged.
-        if let history = delivery.history { return min(history.firstFailedAt, now.timestamp) }
-        guard let firstFailureAt = delivery.firstFailureAt else { return now.timestamp }
-        return now.timestamp.advanced(by: .zero - (now.instant - firstFailureAt))
+        let failedHereAt = delivery.firstFailureAt.map {
+            now.timestamp.advanced(by: .zero - (now.instant - $0))
+        }
+        let latest = failedHereAt ?? now.timestamp
+        guard let history = delivery.history else { return latest }
+        // The time may lie ahead if clocks differ, or headers are forged.
+        let first = min(history.firstFailedAt, now.timestamp)
+        guard history.waited != nil else { return first }
+        // It waited in memory after that, up to its first failure since.
+        let waited = latest.milliseconds - min(history.dueAt, latest).milliseconds
+        return min(first.advanced(by: .milliseconds(waited)), now.timestamp)
     }
 }
 

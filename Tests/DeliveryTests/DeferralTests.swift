@@ -383,6 +383,25 @@ struct Desk {
         #expect(desk.turn(after: .seconds(1)).sends.count == 1)
     }
 
+    @Test func `the time to give up stands still while an event waits in memory for its campaign`()
+        throws
+    {
+        let name = try #require(CampaignName("spring"))
+        var orders = CampaignOrders()
+        var desk = try Desk(later: [5], giveUpAfter: .seconds(40))
+        _ = orders.set(CampaignOrder(.paused), for: name, writtenAt: desk.now.timestamp)
+        desk.engine.campaignsOrdered(orders, share: 1, now: desk.now)
+        var history = desk.history(dueIn: 0, firstFailedAgo: 10)
+        history.reason = LocalReason.campaignPaused.rawValue
+        _ = try desk.arrive(0, of: Desk.tier, history: history) { $0.campaign = name }
+        _ = desk.turn(after: .seconds(50))
+        desk.engine.campaignsOrdered(CampaignOrders(), share: 1, now: desk.now)
+        #expect(desk.deferral(try desk.fail(desk.turn()))?.tier == 0)
+        // The next process reads the record again.
+        let again = try desk.arrive(1, of: Desk.otherTier, history: history) { $0.campaign = name }
+        #expect(desk.deferral(try desk.fail(again))?.tier == 0)
+    }
+
     @Test(arguments: [(firstFailedAgo: 99 as Int64, isOver: false), (100, true)])
     func `the time to give up starts at the first failure of all rounds`(
         firstFailedAgo: Int64,

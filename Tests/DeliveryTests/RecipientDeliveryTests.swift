@@ -111,16 +111,20 @@ import Vocabulary
         #expect(outcomes.allSatisfy { $0.reason == .local(.notDueYet) })
     }
 
-    @Test func `recipients that wait for a pause leave a partition that is to be read`() throws {
+    @Test(arguments: [true, false])
+    func `recipients that wait for a pause make way for other records`(isOfBytes: Bool) throws {
         let name = try #require(CampaignName("spring"))
-        var bench = try Self.provenBench { $0.later = RetryTiers([.seconds(60)]) }
+        var bench = try Self.provenBench {
+            $0.later = RetryTiers([.seconds(60)])
+            if isOfBytes { $0.intake = .init(events: 100, bytes: 10) }
+        }
         var orders = CampaignOrders()
         _ = orders.set(CampaignOrder(.paused), for: name, writtenAt: bench.now.timestamp)
         bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
         #expect(Self.arrive(["1a", "1b"], of: name, &bench).publications.isEmpty)
-        _ = try bench.arrive(2_200_000)
+        if !isOfBytes { _ = try bench.arrive(2_200_000) }
         var deferred: [Deferral] = []
-        for _ in 0..<4 {
+        for _ in 0..<10 {
             deferred += Self.takeRecipients(&bench).publications.compactMap(\.conclusion.deferral)
             deferred += bench.turn(after: .seconds(1)).publications
                 .compactMap(\.conclusion.deferral)

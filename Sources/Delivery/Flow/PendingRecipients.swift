@@ -228,11 +228,12 @@ struct PendingRecipients: Sendable {
         recordsWaiting(for: queue).reduce(0) { $0 + $1.waiting.count }
     }
 
-    /// Whether recipients wait for a queue whose records are in one of these partitions.
-    func hasWaiting(for queue: RecipientQueue, in partitions: Set<PartitionID>) -> Bool {
-        recordsWaiting(for: queue).contains {
-            !$0.waiting.isEmpty && partitions.contains($0.arrival.facts.partition)
-        }
+    /// Whether recipients wait for a queue in a record that is wanted.
+    func hasWaiting(
+        for queue: RecipientQueue,
+        where isWanted: (ArrivalFacts) -> Bool
+    ) -> Bool {
+        recordsWaiting(for: queue).contains { !$0.waiting.isEmpty && isWanted($0.arrival.facts) }
     }
 
     private func recordsWaiting(for queue: RecipientQueue) -> some Sequence<Record> {

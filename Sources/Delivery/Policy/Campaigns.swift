@@ -125,13 +125,17 @@ struct Campaigns: Sendable {
         orders[name]?.effect(now: now) ?? .running
     }
 
-    /// A delivery of the campaign is put off.
+    /// How many deliveries of the campaign wait.
+    func count(of name: KeyedHash) -> Int { queues[name]?.count ?? 0 }
+
+    /// A delivery of the campaign is put off, behind so many that wait here.
     ///
     /// It comes back soon after a pause: it stays away no longer than the order holds, or else no
     /// longer than it has held. During a pace, the deliveries put off take turns, so that some come
     /// back whenever the pace allows, and the rest stays away for as long as those before it take.
     mutating func putOff(
         _ name: KeyedHash,
+        behind count: Int,
         shortestDelay: Duration,
         now: Instant
     ) -> Absence {
@@ -142,7 +146,6 @@ struct Campaigns: Sendable {
             let time = order.end.map { $0 - now } ?? now - order.since
             return Absence(atMost: time, hasTurn: false)
         case .paced:
-            let count = queues[name]?.count ?? 0
             return orders[name]?.pace?.putOff(behind: count, shortestDelay: shortestDelay, now: now)
                 ?? Absence(atMost: .zero, hasTurn: false)
         }

@@ -1611,7 +1611,10 @@ public struct DeliveryEngine: Sendable {
             expire(id, at: now.timestamp, now: now)
             return
         }
-        if let history = arrival.facts.history, retry.isPastGiveUp(history, now: now.timestamp) {
+        let isOfCampaign = arrival.facts.campaign != nil
+        if let history = arrival.facts.history,
+            retry.isPastGiveUp(history, isOfCampaign: isOfCampaign, now: now.timestamp)
+        {
             let reason = Reason(recorded: history.reason)
             conclude(id, with: .undeliverable(reason, status: nil), now: now)
             return

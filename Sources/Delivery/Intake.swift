@@ -123,7 +123,9 @@ struct Intake: Sendable {
 
     /// Whether recipients wait for a queue, and records like theirs are not read.
     func hasStoppedRecipients(of queue: RecipientQueue, heldBack: Set<PartitionID>) -> Bool {
-        recipients.hasWaiting(for: queue) { isStopped($0, heldBack: heldBack) }
+        guard gate.isPaused || shares.stopped.contains(true) || !heldBack.isEmpty
+        else { return false }
+        return recipients.hasWaiting(for: queue) { isStopped($0, heldBack: heldBack) }
     }
 
     /// Whether no records of the event's partition are read, because it, a limit, or its source's

@@ -58,29 +58,6 @@ struct Publishing: Sendable {
         if !refusals.isEmpty { refusals[tag] = nil }
     }
 
-    // MARK: Token status
-
-    /// A delivery has ended, and reports its target's status.
-    ///
-    /// - Returns: the deliveries whose older status would be produced again after this one, and
-    ///   must not be.
-    mutating func statusDecided(_ id: DeliveryID, of target: KeyedHash) -> [DeliveryID] {
-        let older = statuses[target, default: []]
-        statuses[target] = older + [id]
-        return older.filter { refusals[PublicationTag($0, .tokenStatus)] != nil }
-    }
-
-    /// The delivery no longer waits for its token status, if it did.
-    mutating func statusEnded(_ id: DeliveryID, of target: KeyedHash) {
-        statuses[target]?.removeAll { $0 == id }
-        if statuses[target]?.isEmpty ?? false { statuses[target] = nil }
-    }
-
-    /// Whether a newer status of the target is on its way.
-    func isOutdated(_ id: DeliveryID, of target: KeyedHash) -> Bool {
-        statuses[target].map { $0.last != id } ?? false
-    }
-
     /// The producer was replaced: unacknowledged records are produced again.
     ///
     /// Records already queued for this turn go to the new producer, and are not queued twice.
@@ -120,6 +97,29 @@ struct Publishing: Sendable {
     var nextDeadline: Instant? {
         guard let next = transactions?.nextDeadline else { return retries.nextDue }
         return min(next, retries.nextDue ?? next)
+    }
+
+    // MARK: Token status
+
+    /// A delivery has ended, and reports its target's status.
+    ///
+    /// - Returns: the deliveries whose older status would be produced again after this one, and
+    ///   must not be.
+    mutating func statusDecided(_ id: DeliveryID, of target: KeyedHash) -> [DeliveryID] {
+        let older = statuses[target, default: []]
+        statuses[target] = older + [id]
+        return older.filter { refusals[PublicationTag($0, .tokenStatus)] != nil }
+    }
+
+    /// The delivery no longer waits for its token status, if it did.
+    mutating func statusEnded(_ id: DeliveryID, of target: KeyedHash) {
+        statuses[target]?.removeAll { $0 == id }
+        if statuses[target]?.isEmpty ?? false { statuses[target] = nil }
+    }
+
+    /// Whether a newer status of the target is on its way.
+    func isOutdated(_ id: DeliveryID, of target: KeyedHash) -> Bool {
+        statuses[target].map { $0.last != id } ?? false
     }
 
     // MARK: Transactions

@@ -176,9 +176,9 @@ struct Retry: Sendable {
     /// given up.
     ///
     /// This happens if the topic was not read for a while.
-    func isPastGiveUp(_ history: RetryHistory, now: Timestamp) -> Bool {
+    func isPastGiveUp(_ history: RetryHistory, isOfCampaign: Bool, now: Timestamp) -> Bool {
         // What has waited for its campaign may have waited in memory after that, too.
-        history.waited == nil
+        !(isOfCampaign && history.waited != nil)
             && now > min(history.firstFailedAt, now).advanced(by: settings.giveUpAfter)
     }
 

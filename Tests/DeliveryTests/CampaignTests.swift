@@ -181,20 +181,7 @@ import Vocabulary
         var (offset, sent) = (Int64(0), [Int]())
         func arrive(_ event: Event, _ history: RetryHistory?, _ bench: inout Bench) {
             offset += 1
-            let record = Record(
-                partition: Bench.partition,
-                offset: Offset(offset),
-                timestamp: nil,
-                key: nil,
-                value: [0x7B, 0x7D]
-            )
-            bench.engine.recordArrived(
-                record,
-                .event(event),
-                history: history,
-                by: bench.reader,
-                now: bench.now
-            )
+            bench.hear(offset, .event(event), history: history)
         }
         for tick in 0..<2600 {
             for number in 0..<(tick < 120 ? 100 : 0) {

@@ -416,19 +416,24 @@ struct Desk {
     }
 
     /// The retry topic was not read for a while, or was read in time.
-    @Test(arguments: [(firstFailedAgo: 86_400 as Int64, isOver: false), (86_401, true)])
+    @Test(
+        arguments: [(firstFailedAgo: 86_400 as Int64, isOver: false), (86_401, true)],
+        // A wait for a time gives no more time, once it is over.
+        [Reason.apns(.serviceUnavailable), .local(.notDueYet)]
+    )
     func `an event that returns after the time to give up is not sent`(
-        firstFailedAgo: Int64,
-        isOver: Bool
+        time: (firstFailedAgo: Int64, isOver: Bool),
+        reason: Reason
     ) throws {
         var desk = try Desk()
-        let history = desk.history(dueIn: -60, firstFailedAgo: firstFailedAgo)
+        var history = desk.history(dueIn: -60, firstFailedAgo: time.firstFailedAgo)
+        history.reason = reason.text
         let actions = try desk.arrive(0, of: Desk.tier, history: history)
-        #expect((Desk.sent(actions) == nil) == isOver)
-        guard isOver else { return }
+        #expect((Desk.sent(actions) == nil) == time.isOver)
+        guard time.isOver else { return }
         let outcome = try #require(desk.outcome(actions))
         #expect(outcome.kind == .undeliverable)
-        #expect(outcome.reason == .apns(.serviceUnavailable))
+        #expect(outcome.reason == reason)
         #expect(outcome.attempts == 5)
     }
 

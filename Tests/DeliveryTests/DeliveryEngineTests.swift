@@ -78,15 +78,25 @@ struct Bench {
     }
 
     mutating func arrive(_ offset: Int64, _ decoded: DecodedRecord) -> TurnDecision {
+        hear(offset, decoded)
+        return turn()
+    }
+
+    /// Delivers a record, and does not end the turn.
+    mutating func hear(
+        _ offset: Int64,
+        _ decoded: DecodedRecord,
+        timestamp: Timestamp? = nil,
+        history: RetryHistory? = nil
+    ) {
         let record = Record(
             partition: Self.partition,
             offset: Offset(offset),
-            timestamp: nil,
+            timestamp: timestamp,
             key: nil,
             value: decoded == .tombstone ? nil : [0x7B, 0x7D]
         )
-        engine.recordArrived(record, decoded, by: reader, now: now)
-        return turn()
+        engine.recordArrived(record, decoded, history: history, by: reader, now: now)
     }
 
     /// The delivery that the turn sends.

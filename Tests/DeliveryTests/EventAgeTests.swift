@@ -20,22 +20,9 @@ import Vocabulary
             payload: 0..<2,
             expiration: expiration
         )
-        let record = Record(
-            partition: Bench.partition,
-            offset: Offset(offset),
-            timestamp: writtenAgo.map {
-                Timestamp(milliseconds: bench.now.timestamp.milliseconds - $0)
-            },
-            key: nil,
-            value: [0x7B, 0x7D]
-        )
-        bench.engine.recordArrived(
-            record,
-            .event(event),
-            history: history,
-            by: bench.reader,
-            now: bench.now
-        )
+        let now = bench.now.timestamp.milliseconds
+        let written = writtenAgo.map { Timestamp(milliseconds: now - $0) }
+        bench.hear(offset, .event(event), timestamp: written, history: history)
         return bench.turn()
     }
 

@@ -110,10 +110,7 @@ let package = Package(
         module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux", "CPrefetch"]),
         module("EmbeddedKafka", ["Vocabulary", "KafkaIO", "CRdkafka"]),
         module("SystemIO", ["Vocabulary", "CLinux"]),
-        module(
-            "HTTP2IO",
-            ["Vocabulary", "SystemIO", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch"]
-        ),
+        module("HTTP2IO", ["Vocabulary", "SystemIO", "CNghttp2", "COpenSSL", "CLinux"]),
         module("HTTP2Peer", ["Vocabulary", "SystemIO", "HTTP2IO", "CNghttp2", "COpenSSL"]),
         module("YAML", ["CYAML"]),
         module("HTTPServer", ["Vocabulary", "HTTP2IO", "CLinux"]),

@@ -1,4 +1,3 @@
-import CNghttp2
 public import SystemIO
 public import Vocabulary
 
@@ -96,7 +95,7 @@ public final class ClientConnection {
     /// The number of streams that the peer and `limits` allow.
     public var maxConcurrentStreams: Int { state.maxConcurrentStreams }
 
-    /// Open streams; a cancelled one counts until its reset is sent.
+    /// Open streams, with those that are not sent yet.
     public var openStreamCount: Int { state.openStreamCount }
 
     /// Whether TCP is connected, to the server or to its proxy.
@@ -109,7 +108,7 @@ public final class ClientConnection {
 
     /// Moves the events since the last call to the end of `events`.
     public func takeEvents(into events: inout [ConnectionEvent]) {
-        state.streams.value.takeEvents(into: &events)
+        state.session.takeEvents(into: &events)
     }
 
     /// Passes the events since the last call to `body`, in order.
@@ -131,7 +130,7 @@ public final class ClientConnection {
             body(event)
             swap(&event, &events[index])
         }
-        state.streams.value.takeBack(&events)
+        state.session.takeBack(&events)
     }
 
     // MARK: Network input
@@ -249,13 +248,13 @@ private struct ClientState: ~Copyable {
     var phase = Phase.connecting
     /// Whether to send GOAWAY once the last open stream has ended.
     var isLeaving = false
-    var headers = HeaderQueue()
     let tunnel: ProxyTunnel?
     var proxyHandshake = ProxyHandshake()
     private var budget = FrameBudget()
-    /// Declared before `streams`, so that nghttp2 is freed first.
-    var channel: FrameChannel
-    var streams: Pinned<ClientStreams>
+    var channel: TLSChannel
+    var session: ClientSession
+    /// Decrypted bytes, at most the start of a frame once they were processed.
+    private var received = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
     let limits: ClientLimits
     /// The number of streams that the peer and `limits` allow.
     var maxConcurrentStreams = 0
@@ -263,15 +262,9 @@ private struct ClientState: ~Copyable {
     init(_ transport: consuming SecureTransport, tunnel: ProxyTunnel?, limits: ClientLimits) {
         self.tunnel = tunnel
         self.limits = limits
-        streams = Pinned(ClientStreams(limits: limits))
-        channel = unsafe FrameChannel(
+        session = ClientSession(limits: limits)
+        channel = TLSChannel(
             transport: transport,
-            session: HTTP2Session(
-                .client,
-                context: streams.pointer,
-                setCallbacks: setClientCallbacks
-            ),
-            role: .client,
             maxBacklogByteCount: limits.maxBacklogByteCount
         )
     }
@@ -285,7 +278,7 @@ private struct ClientState: ~Copyable {
         }
     }
 
-    var openStreamCount: Int { streams.value.table.count }
+    var openStreamCount: Int { session.openStreamCount }
 
     // MARK: Network input
 
@@ -320,31 +313,17 @@ private struct ClientState: ~Copyable {
         guard phase == .open else { throw .notOpen }
         guard openStreamCount < maxConcurrentStreams else { throw .streamLimitReached }
         guard !channel.isBacklogFull else { throw .backlogged }
-        guard block.hasValidValues, block.bytes.count <= HeaderQueue.maxByteCount else {
+        guard block.hasValidValues, block.bytes.count <= RequestQueue.maxByteCount else {
             throw .badHeaderField
         }
-        let streamID = try openStream(hasBody: !body.isEmpty)
-        headers.append(block, streamID: streamID)
-        streams.value.requestOpened(streamID, tag: tag, body)
+        try session.submit(block, body, tag: tag)
     }
 
-    mutating func cancel(_ tag: UInt64) -> Bool {
-        guard
-            let slot = streams.value.table.firstSlot(where: {
-                $0.tag == tag && $0.phase == .waiting
-            })
-        else { return false }
-        streams.value.table[slot].phase = .done
-        let streamID = streams.value.table[slot].streamID
-        attempt { (session) throws(HTTP2Error) in
-            try session.submitReset(streamID, errorCode: HTTP2ErrorCode.cancel.rawValue)
-        }
-        return true
-    }
+    mutating func cancel(_ tag: UInt64) -> Bool { session.cancel(tag) }
 
     mutating func ping() {
         guard phase == .open || phase == .draining else { return }
-        attempt { (session) throws(HTTP2Error) in try session.submitPing() }
+        session.ping()
     }
 
     mutating func shutdown() {
@@ -361,73 +340,22 @@ private struct ClientState: ~Copyable {
 
     mutating func flush() {
         guard phase != .closed else { return }
+        if isLeaving, session.openStreamCount == 0 {
+            isLeaving = false
+            session.sayGoAway(.noError)
+        }
         do throws(ConnectionFailure) {
             try sendFrames()
-            // Streams that were cancelled are closed by now, too.
-            if sayGoodbye() { try sendFrames() }
         } catch {
             hearOut()
             return finish(error)
         }
-        if hasSession, channel.isFinished { finish(naturalEnd) }
+        if session.isOver, session.output.isEmpty, !channel.hasBacklog { finish(naturalEnd) }
     }
 }
 
 /// The progress of a client connection.
 extension ClientState {
-    /// Makes nghttp2 open a stream, with a single placeholder header field that is never sent.
-    ///
-    /// `writeHeaders` replaces it by the request's fields.
-    ///
-    /// - Returns: The new stream's ID.
-    mutating func openStream(hasBody: Bool) throws(SubmitError) -> Int32 {
-        let userData = unsafe StreamTable<ClientStream>.userData(of: streams.value.table.nextSlot)
-        let raw = unsafe channel.session.raw
-        var field = unsafe Self.placeholder
-        var provider = unsafe nghttp2_data_provider(
-            source: nghttp2_data_source(),
-            read_callback: readRequestBody
-        )
-        // SAFETY: nghttp2 copies the field and the provider. Without a priority specification,
-        // HEADERS carry no priority (RFC 9113, 5.3.2).
-        let streamID =
-            hasBody
-            ? unsafe nghttp2_submit_request(raw, nil, &field, 1, &provider, userData)
-            : unsafe nghttp2_submit_request(raw, nil, &field, 1, nil, userData)
-        switch streamID {
-        case 1...: return streamID
-        case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue: throw .streamIDsExhausted
-        default: throw .notOpen
-        }
-    }
-
-    /// The field `:method`, from which nghttp2 derives what responses are valid.
-    ///
-    /// It is in the static table, so nghttp2 neither encodes it nor changes its own dynamic table.
-    private static var placeholder: nghttp2_nv {
-        let name: StaticString = ":method"
-        let value: StaticString = "POST"
-        let flags =
-            NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
-        // SAFETY: static strings do not move, and nghttp2 only reads them.
-        return unsafe nghttp2_nv(
-            name: UnsafeMutablePointer(mutating: name.utf8Start),
-            value: UnsafeMutablePointer(mutating: value.utf8Start),
-            namelen: name.utf8CodeUnitCount,
-            valuelen: value.utf8CodeUnitCount,
-            flags: UInt8(flags)
-        )
-    }
-
-    /// Makes a call whose failure ends the connection: out of memory, or a flood of frames.
-    mutating func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
-        do throws(HTTP2Error) {
-            try body(&channel.session)
-        } catch {
-            finish(failure(of: .session(error)))
-        }
-    }
-
     mutating func receiveFromSocket() {
         do throws(ConnectionFailure) {
             if phase == .tunnelling {
@@ -452,7 +380,7 @@ extension ClientState {
 
     mutating func peerClosed() {
         if phase == .closed { return }
-        if let goAway = streams.value.goAway { return finish(.goAway(goAway.errorCode)) }
+        if let goAway = session.goAway { return finish(.goAway(goAway.errorCode)) }
         finish(.closedByPeer)
     }
 
@@ -460,22 +388,27 @@ extension ClientState {
     mutating func advance() {
         if phase == .handshaking { shakeHands() }
         guard hasSession, phase != .closed else { return }
-        do throws(ChannelError) {
-            try channel.receiveFrames()
+        do throws(ConnectionFailure) {
+            while try channel.read(into: &received) { try readFrames() }
         } catch {
-            if case .sentAway(let goAway) = error {
-                streams.value.goAwayArrived(
-                    lastStreamID: goAway.lastStreamID,
-                    errorCode: goAway.errorCode.rawValue,
-                    debugData: goAway.debugData
-                )
-            }
-            return finish(failure(of: error))
+            return finish(error)
         }
         noteSettings()
-        noteGoAway()
-        resetEarlyAnswers()
-        noteCost()
+        if session.goAway != nil, phase == .settling || phase == .open { phase = .draining }
+        // Closes the connection of a peer that sends a lot and answers nothing.
+        let (cost, answers) = session.takeCost()
+        if !budget.admits(cost: cost, answers: answers, now: SystemClock.now) { finish(.flooded) }
+    }
+
+    private mutating func readFrames() throws(ConnectionFailure) {
+        do throws(PeerFault) {
+            try session.receive(&received)
+        } catch {
+            switch error {
+            case .violation(let code): throw .protocolViolation(code)
+            case .flood: throw .flooded
+            }
+        }
     }
 
     /// Whether TLS is established, so that frames may be exchanged.
@@ -515,138 +448,68 @@ extension ClientState {
             return finish(error)
         }
         phase = .settling
-        let settings: [HTTP2Setting] = [
-            .pushDisabled,
-            .maxHeaderListSize(UInt32(clamping: limits.maxResponseHeaderByteCount)),
-        ]
-        attempt { (session) throws(HTTP2Error) in
-            try session.submitSettings(settings)
-            try session.setConnectionWindow(1_048_576)
-        }
+        session.start()
     }
 
     private mutating func noteSettings() {
-        guard streams.value.hasNewSettings else { return }
-        streams.value.hasNewSettings = false
-        for size in streams.value.headerTableSizes { headers.limitTable(to: size) }
-        streams.value.headerTableSizes.removeAll()
+        guard session.hasSettings else { return }
         // Without the setting there is no limit. 100 is the minimum that RFC 9113, 6.5.2 recommends
         // peers to allow, so it is safe.
-        let limit = min(channel.session.peerMaxConcurrentStreams ?? 100, limits.maxOpenStreams)
+        let limit = min(session.maxConcurrentStreams ?? 100, limits.maxOpenStreams)
         if phase == .settling {
             phase = .open
-            streams.value.events.append(.opened(maxConcurrentStreams: limit))
+            session.note(.opened(maxConcurrentStreams: limit))
         } else if limit != maxConcurrentStreams {
-            streams.value.events.append(.streamLimitChanged(limit))
+            session.note(.streamLimitChanged(limit))
         }
         maxConcurrentStreams = limit
     }
 
-    /// Closes the connection of a peer that sends a lot and answers nothing.
-    private mutating func noteCost() {
-        let answers = streams.value.endedCount
-        streams.value.endedCount = 0
-        let cost = channel.takeCost()
-        guard !budget.admits(cost: cost, answers: answers, now: SystemClock.now) else { return }
-        finish(.flooded)
-    }
-
-    /// Fails the streams above the GOAWAY's last stream ID that nghttp2 does not close itself.
-    ///
-    /// nghttp2 closes those that it had sent.
-    private mutating func noteGoAway() {
-        guard let goAway = streams.value.goAway else { return }
-        if phase == .settling || phase == .open { phase = .draining }
-        for slot in streams.value.table.slotsInOrder
-        where streams.value.table[slot].streamID > goAway.lastStreamID {
-            streams.value.fail(slot, .aboveGoAway)
-        }
-    }
-
-    /// Resets requests that were answered before their body was fully sent (RFC 9113, 8.1).
-    private mutating func resetEarlyAnswers() {
-        guard !streams.value.earlyAnswers.isEmpty else { return }
-        let early = streams.value.earlyAnswers
-        streams.value.earlyAnswers.removeAll(keepingCapacity: true)
-        for streamID in early {
-            attempt { (session) throws(HTTP2Error) in
-                try session.submitReset(streamID, errorCode: HTTP2ErrorCode.cancel.rawValue)
-            }
-        }
-    }
-
     /// Why a session ended that has nothing left to do.
     var naturalEnd: ConnectionFailure {
-        if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
-        if let goAway = streams.value.goAway { return .goAway(goAway.errorCode) }
-        return .closedHere
+        session.goAway.map { .goAway($0.errorCode) } ?? .closedHere
     }
 
     mutating func sendFrames() throws(ConnectionFailure) {
         if phase == .connecting { return }
-        guard hasSession else { return try channel.flush() }
         var wasFull: Bool
         repeat {
-            repeat {
-                streams.value.writeMark = channel.producedByteCount
-            } while try sendBatch()
+            while !channel.isBacklogFull {
+                session.frameRequests(
+                    upTo: TLSChannel.batchByteCount,
+                    mark: channel.producedByteCount
+                )
+                if session.output.isEmpty { break }
+                let moreFollows = session.output.count >= TLSChannel.batchByteCount
+                try channel.write(&session.output, moreFollows: moreFollows)
+            }
             wasFull = channel.isBacklogFull
             try channel.flush()
             // A socket that accepted everything will not report readiness again.
         } while wasFull && !channel.hasBacklog
     }
 
-    private mutating func sendBatch() throws(ConnectionFailure) -> Bool {
-        do throws(ChannelError) {
-            return try Self.sendBatch(&channel, &headers)
-        } catch {
-            throw failure(of: error)
-        }
-    }
-
-    /// - Returns: whether there is a GOAWAY to send.
-    private mutating func sayGoodbye() -> Bool {
-        guard isLeaving, openStreamCount == 0 else { return false }
-        isLeaving = false
-        let lastStreamID = channel.session.lastProcessedStreamID
-        attempt { (session) throws(HTTP2Error) in
-            try session.submitGoAway(lastStreamID: lastStreamID, errorCode: 0, debugData: [])
-        }
-        return phase != .closed
-    }
-
-    /// Static, so that the two parts of the state can be accessed at once.
-    private static func sendBatch(
-        _ channel: inout FrameChannel,
-        _ headers: inout HeaderQueue
-    ) throws(ChannelError) -> Bool {
-        try channel.sendBatch { headers.writeHeaders(&$0, $1) }
-    }
-
-    private func failure(of error: ChannelError) -> ConnectionFailure {
-        switch error {
-        case .session(let error) where error.isFlood: .flooded
-        case .session: .protocolViolation(streams.value.sentGoAway ?? .protocolError)
-        case .sentAway(let goAway): .goAway(goAway.errorCode)
-        case .failed(let failure): failure
-        }
-    }
-
     mutating func finish(_ failure: ConnectionFailure) {
         if phase == .closed { return }
         phase = .closed
-        if failure == .flooded { channel.sayGoAway(.enhanceYourCalm) }
-        channel.close()
-        for slot in streams.value.table.slotsInOrder {
-            streams.value.fail(slot, lastFailure(of: slot))
+        switch failure {
+        case .protocolViolation(let code): sayLast(code)
+        case .flooded: sayLast(.enhanceYourCalm)
+        default: break
         }
-        streams.value.events.append(.closed(failure))
+        channel.close()
+        let sentByteCount = channel.sentByteCount
+        session.failAll { endMark in
+            guard let endMark, endMark < sentByteCount else { return .neverWritten }
+            return .connectionClosed
+        }
+        session.note(.closed(failure))
     }
 
-    private func lastFailure(of slot: Int) -> StreamFailure {
-        guard let mark = streams.value.table[slot].endMark, mark < channel.sentByteCount else {
-            return .neverWritten
-        }
-        return .connectionClosed
+    /// Tells the peer what it did wrong (RFC 9113, 5.4.1).
+    private mutating func sayLast(_ code: HTTP2ErrorCode) {
+        session.sayGoAway(code)
+        // The connection ends in any case, so a failure to send is ignored.
+        try? channel.write(&session.output, moreFollows: false)
     }
 }

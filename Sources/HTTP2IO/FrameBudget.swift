@@ -22,10 +22,13 @@ public struct FrameBudget: Hashable, Sendable {
 
     public init() {}
 
+    /// The cost of a frame: one unit, and one for each whole KiB of payload.
+    static func cost(payloadByteCount: Int) -> Int { 1 + payloadByteCount / 1024 }
+
     /// Accounts for what the peer has sent since the last call.
     ///
     /// - Parameters:
-    ///   - cost: The cost as measured by `FrameMeter`.
+    ///   - cost: The cost as `cost(payloadByteCount:)` counts it.
     ///   - answers: The number of requests that the peer ended.
     ///   - now: The current time; must not go backwards.
     /// - Returns: Whether the peer stays within the budget.
@@ -45,50 +48,5 @@ public struct FrameBudget: Hashable, Sendable {
         // The rest of the interval counts next time.
         refundedUntil = Instant(nanoseconds: start.nanoseconds &+ units &* interval)
         return Int(units)
-    }
-}
-
-/// Measures the cost of frames in a byte stream, independently of nghttp2.
-///
-/// A frame costs one unit, plus one for each whole KiB of payload. It counts once the frame's
-/// header is complete (RFC 9113, 4.1).
-public struct FrameMeter: Hashable, Sendable {
-    private static let headerByteCount = 9
-    private static let lengthByteCount = 3
-    private static let unitByteCount = 1024
-
-    /// How much of the current header was read.
-    private var readByteCount = 0
-    /// The payload's length while the header is read; then the number of payload bytes to come.
-    private var payloadByteCount = 0
-
-    public init() {}
-
-    /// Processes the next bytes of the stream.
-    ///
-    /// - Returns: The cost of the frames whose headers end in these bytes.
-    public mutating func cost(of bytes: UnsafeRawBufferPointer) -> Int {
-        var cost = 0
-        var position = 0
-        while position < bytes.count {
-            if readByteCount == Self.headerByteCount {
-                let skipped = min(payloadByteCount, bytes.count - position)
-                position += skipped
-                payloadByteCount -= skipped
-                if payloadByteCount > 0 { return cost }
-                readByteCount = 0
-                continue
-            }
-            if readByteCount < Self.lengthByteCount {
-                // SAFETY: the position is below the count.
-                payloadByteCount = payloadByteCount << 8 | Int(unsafe bytes[position])
-            }
-            readByteCount += 1
-            position += 1
-            if readByteCount == Self.headerByteCount {
-                cost += 1 + payloadByteCount / Self.unitByteCount
-            }
-        }
-        return cost
     }
 }

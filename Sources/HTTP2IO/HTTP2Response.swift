@@ -77,9 +77,8 @@ public struct HTTP2Response: Hashable, Sendable {
         bytes.removeAll(keepingCapacity: bytes.capacity <= 2 * Self.usualByteCount)
     }
 
-    /// - Parameter digits: The three digits of `:status`; nghttp2 has checked them.
-    mutating func setStatus(_ digits: UnsafeBufferPointer<UInt8>) {
-        status = unsafe digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
+    mutating func setStatus(_ status: Int) {
+        self.status = status
     }
 
     /// Appends a copy of the field, unless the body has started.
@@ -115,7 +114,7 @@ public struct HTTP2Response: Hashable, Sendable {
         }
     }
 
-    mutating func appendBody(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) {
+    mutating func appendBody(_ bytes: UnsafeRawBufferPointer, limit: Int) {
         let accepted = min(bytes.count, limit - (self.bytes.count - fieldsByteCount))
         unsafe self.bytes.append(contentsOf: bytes.prefix(accepted))
         if accepted < bytes.count { isBodyTruncated = true }

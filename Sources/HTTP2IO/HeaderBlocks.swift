@@ -1,77 +1,36 @@
-import CNghttp2
 import Glibc
-public import Vocabulary
+import Vocabulary
 
-/// The header blocks of requests that are not framed yet.
+/// The header fields of submitted requests that are not framed yet, in stream order.
 ///
-/// nghttp2 produces HEADERS frames with a single placeholder field; this replaces it by the
-/// request's own fields, in the order in which the frames are produced.
-struct HeaderQueue: ~Copyable {
+/// They are encoded only when they are framed: a request that is cancelled before must not change
+/// the peer's dynamic table.
+struct RequestQueue: ~Copyable {
     /// The most bytes of one request's names and values; they always fit into one frame.
     static let maxByteCount = 15_000
 
-    private var waiting = WaitingHeaders()
+    /// One record per request: the stream, the number of fields and their byte count (four bytes
+    /// each).
+    ///
+    /// Then follow the fields as in their block, and the bytes.
+    private var records = ByteQueue(capacity: 16384)
     private var encoder = HeaderBlockEncoder()
-
-    /// The length of a frame's header: length, type, flags, stream (RFC 9113, 4.1).
-    private static let frameHeadByteCount = 9
-
-    mutating func append(_ block: borrowing HeaderBlock, streamID: Int32) {
-        waiting.append(block, streamID: streamID)
-    }
+    private static let headByteCount = 12
 
     /// Applies the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func limitTable(to byteCount: Int) {
         encoder.limitTable(to: byteCount)
     }
 
-    /// Writes a request's header block into the frame just produced, if its type is HEADERS.
-    mutating func writeHeaders(_ frames: inout ByteQueue, _ frameByteCount: Int) {
-        // SAFETY: the frame's bytes are valid during the closure; its length is checked first.
-        let streamID: Int32? = unsafe frames.withLast(frameByteCount) { frame in
-            guard frame.count >= Self.frameHeadByteCount,
-                unsafe frame[3] == UInt8(NGHTTP2_HEADERS.rawValue)
-            else { return nil }
-            return unsafe Int32(
-                bigEndian: frame.loadUnaligned(fromByteOffset: 5, as: Int32.self)
-            )
-        }
-        guard let streamID else { return }
-        frames.removeLast(frameByteCount - Self.frameHeadByteCount)
-        let start = frames.count
-        unsafe waiting.take(streamID: streamID) { fields in
-            unsafe encoder.encode(fields, into: &frames)
-        }
-        let byteCount = frames.count - start
-        unsafe frames.withLast(byteCount + Self.frameHeadByteCount) { frame in
-            for byte in 0..<3 {
-                unsafe frame[byte] = UInt8(truncatingIfNeeded: byteCount >> (16 - 8 * byte))
-            }
-        }
-    }
-}
-
-/// The header fields of submitted requests that are not framed yet, in stream order.
-///
-/// They are not encoded yet: a request that is cancelled before it is sent must not change the
-/// peer's dynamic table.
-private struct WaitingHeaders: ~Copyable {
-    /// One record per request: the stream, the number of fields and their byte count (four bytes
-    /// each).
-    ///
-    /// Then follow the fields as in their block, and the bytes.
-    private var records = ByteQueue(capacity: 16384)
-    private static let headByteCount = 12
-
     /// Adds a request; its stream ID must be higher than all before.
     mutating func append(_ block: borrowing HeaderBlock, streamID: Int32) {
-        precondition(block.bytes.count <= HeaderQueue.maxByteCount, "headers too long")
+        precondition(block.bytes.count <= Self.maxByteCount, "headers too long")
         let fieldsByteCount = block.fields.count * MemoryLayout<HeaderBlock.Field>.stride
         let byteCount = Self.headByteCount + fieldsByteCount + block.bytes.count
         unsafe records.append(upTo: byteCount) { room in
-            unsafe room.storeBytes(of: UInt32(streamID), as: UInt32.self)
-            unsafe room.storeBytes(of: UInt32(block.fields.count), toByteOffset: 4, as: UInt32.self)
-            unsafe room.storeBytes(of: UInt32(block.bytes.count), toByteOffset: 8, as: UInt32.self)
+            unsafe room.storeBytes(of: streamID, as: Int32.self)
+            unsafe room.storeBytes(of: Int32(block.fields.count), toByteOffset: 4, as: Int32.self)
+            unsafe room.storeBytes(of: Int32(block.bytes.count), toByteOffset: 8, as: Int32.self)
             // SAFETY: the buffer has room for all of them; fields and bytes are trivial types.
             unsafe block.fields.withUnsafeBytes { fields in
                 unsafe UnsafeMutableRawBufferPointer(rebasing: room[Self.headByteCount...])
@@ -86,37 +45,57 @@ private struct WaitingHeaders: ~Copyable {
         }
     }
 
-    /// Passes a stream's fields to `body`, and drops them and all earlier ones, which were never
-    /// sent.
-    mutating func take<Value>(
-        streamID: Int32,
-        _ body: (HeaderFieldReader) -> Value
-    ) -> Value {
-        while true {
-            let (found, fieldCount, textByteCount) = unsafe records.withBytes { bytes in
-                precondition(bytes.count >= Self.headByteCount, "a stream without headers")
-                return unsafe (
-                    Int32(bytes.loadUnaligned(as: UInt32.self)),
-                    Int(bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)),
-                    Int(bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
-                )
-            }
-            let textStart =
-                Self.headByteCount + fieldCount * MemoryLayout<HeaderBlock.Field>.stride
-            defer { records.removeFirst(textStart + textByteCount) }
-            guard found == streamID else { continue }
-            return unsafe records.withBytes { bytes in
-                // SAFETY: `append` wrote this layout; the fields are valid during the call.
-                unsafe body(
-                    HeaderFieldReader(
-                        UnsafeRawBufferPointer(rebasing: bytes[Self.headByteCount..<textStart]),
-                        UnsafeRawBufferPointer(
-                            rebasing: bytes[textStart..<textStart + textByteCount]
-                        )
-                    )
-                )
-            }
+    /// The stream of the first request.
+    var nextStreamID: Int32? {
+        if records.isEmpty { return nil }
+        // SAFETY: `append` wrote this layout.
+        return unsafe records.withBytes { unsafe $0.loadUnaligned(as: Int32.self) }
+    }
+
+    /// Drops the first request.
+    mutating func dropFirst() {
+        records.removeFirst(unsafe records.withBytes { unsafe Self.byteCounts($0).all })
+    }
+
+    mutating func removeAll() {
+        records.removeAll()
+    }
+
+    /// Writes the HEADERS frame of the first request, and drops the request.
+    mutating func writeFirst(_ flags: FrameFlags, into output: inout ByteQueue) {
+        let start = output.count
+        unsafe output.append(upTo: FrameHead.byteCount) { $0.count }
+        let (streamID, readByteCount) = unsafe records.withBytes { bytes in
+            let (textStart, all) = unsafe Self.byteCounts(bytes)
+            // SAFETY: `append` wrote this layout; the fields are valid during the call.
+            unsafe encoder.encode(
+                HeaderFieldReader(
+                    UnsafeRawBufferPointer(rebasing: bytes[Self.headByteCount..<textStart]),
+                    UnsafeRawBufferPointer(rebasing: bytes[textStart..<all])
+                ),
+                into: &output
+            )
+            return unsafe (bytes.loadUnaligned(as: Int32.self), all)
         }
+        records.removeFirst(readByteCount)
+        let byteCount = output.count - start
+        let head = FrameHead(
+            .headers,
+            flags,
+            streamID: streamID,
+            payloadByteCount: byteCount - FrameHead.byteCount
+        )
+        unsafe output.withLast(byteCount) { unsafe head.write(to: $0) }
+    }
+
+    /// Where the text of the first record starts, and where the record ends.
+    private static func byteCounts(_ bytes: UnsafeRawBufferPointer) -> (textStart: Int, all: Int) {
+        precondition(bytes.count >= headByteCount, "no request is waiting")
+        // SAFETY: `append` wrote this layout.
+        let fieldCount = unsafe Int(bytes.loadUnaligned(fromByteOffset: 4, as: Int32.self))
+        let textByteCount = unsafe Int(bytes.loadUnaligned(fromByteOffset: 8, as: Int32.self))
+        let textStart = headByteCount + fieldCount * MemoryLayout<HeaderBlock.Field>.stride
+        return (textStart, textStart + textByteCount)
     }
 }
 
@@ -545,47 +524,5 @@ private struct HeaderTable {
             // SAFETY: the entry has that many bytes from `start` on.
             return unsafe memcmp(wantedStart, base + start, wanted.count) == 0
         }
-    }
-}
-
-extension HeaderBlock {
-    /// Whether every value is valid in HTTP (RFC 9113, 8.2.1).
-    ///
-    /// A value must not contain NUL, CR or LF, nor start or end with white space, so that a
-    /// producer's text cannot break the framing.
-    public var hasValidValues: Bool {
-        unsafe bytes.withUnsafeBufferPointer { bytes in
-            let hasControls = unsafe Self.hasControls(bytes)
-            // SAFETY: a HeaderBlock's ranges lie in its bytes.
-            for field in fields {
-                let value = unsafe UnsafeBufferPointer(rebasing: bytes[field.value])
-                guard unsafe Self.isValid(value, hasControls: hasControls) else {
-                    return false
-                }
-            }
-            return true
-        }
-    }
-
-    private static func isValid(
-        _ value: UnsafeBufferPointer<UInt8>,
-        hasControls: Bool
-    ) -> Bool {
-        if hasControls {
-            return unsafe nghttp2_check_header_value_rfc9113(value.baseAddress, value.count) != 0
-        }
-        return unsafe value.first != UInt8(ascii: " ") && value.last != UInt8(ascii: " ")
-    }
-
-    /// Whether any byte is a control character, which is rare.
-    ///
-    /// Checks every byte without an early exit, so that the compiler vectorises the loop.
-    private static func hasControls(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        var found: UInt8 = 0
-        for index in bytes.indices {
-            let byte = unsafe bytes[index]
-            found |= (byte < 0x20 ? 1 : 0) | (byte == 0x7F ? 1 : 0)
-        }
-        return found != 0
     }
 }

@@ -39,7 +39,7 @@ private func headersBegan(
     guard unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
     let streamID = unsafe frame.pointee.hd.stream_id
     let slot = unsafe streams.pointee.requestBegan(streamID)
-    let userData = unsafe StreamTable<ServerStream>.userData(of: slot)
+    let userData = unsafe StreamTable.userData(of: slot)
     return unsafe nghttp2_session_set_stream_user_data(session, streamID, userData)
 }
 

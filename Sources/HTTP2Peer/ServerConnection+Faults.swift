@@ -6,7 +6,10 @@ extension ServerConnection {
     /// Sends bytes inside TLS that need not be a frame.
     package func sendRaw(_ bytes: [UInt8]) {
         guard phase == .open else { return }
-        channel.appendRaw(bytes)
+        unsafe output.append(upTo: bytes.count) { room in
+            unsafe room.copyBytes(from: bytes)
+            return room.count
+        }
     }
 
     /// Answers the ClientHello with a fatal alert (RFC 8446, 6.2) and ends the connection.

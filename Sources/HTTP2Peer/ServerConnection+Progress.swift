@@ -7,7 +7,7 @@ extension ServerConnection {
     func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
         if phase == .closed { return }
         do throws(HTTP2Error) {
-            try body(&channel.session)
+            try body(&session)
         } catch {
             finish(.protocolViolation(.internalError))
         }
@@ -16,10 +16,10 @@ extension ServerConnection {
     func advance() {
         if phase == .handshaking { shakeHands() }
         guard phase == .open else { return }
-        do throws(ChannelError) {
-            try channel.receiveFrames()
+        do throws(ConnectionFailure) {
+            while try channel.read(into: &received) { try readFrames() }
         } catch {
-            return finish(failure(of: error))
+            return finish(error)
         }
         let refused = streams.value.refused
         streams.value.refused.removeAll(keepingCapacity: true)
@@ -37,11 +37,12 @@ extension ServerConnection {
         attempt { (session) throws(HTTP2Error) in try session.setConnectionWindow(1_048_576) }
     }
 
-    func failure(of error: ChannelError) -> ConnectionFailure {
-        switch error {
-        case .session, .sentAway:
-            .protocolViolation(streams.value.sentGoAway ?? .protocolError)
-        case .failed(let failure): failure
+    private func readFrames() throws(ConnectionFailure) {
+        defer { received.removeAll() }
+        do throws(HTTP2Error) {
+            try session.receive(received)
+        } catch {
+            throw .protocolViolation(streams.value.sentGoAway ?? .protocolError)
         }
     }
 

@@ -17,9 +17,14 @@ package final class ServerConnection {
     }
 
     var phase = Phase.handshaking
+    /// Declared before `streams`, so that nghttp2 is freed first.
+    var session: HTTP2Session
     var streams: Pinned<ServerStreams>
     var writer = HeaderFieldWriter()
-    var channel: FrameChannel
+    var channel: TLSChannel
+    var received = ByteQueue(capacity: 16384)
+    /// Frames that are not encrypted yet.
+    var output = ByteQueue(capacity: 32768)
     /// The stream limits of SETTINGS frames that are not sent yet, oldest first.
     var settingsToSend: [UInt32?] = []
     let configuration: ServerConfiguration
@@ -55,14 +60,12 @@ package final class ServerConnection {
         }
         self.configuration = configuration
         streams = Pinned(ServerStreams(configuration: configuration))
-        channel = unsafe FrameChannel(
+        session = unsafe HTTP2Session(
+            context: streams.pointer,
+            setCallbacks: setServerCallbacks
+        )
+        channel = TLSChannel(
             transport: SecureTransport(socket: socket, tls: tlsSession),
-            session: HTTP2Session(
-                .server,
-                context: streams.pointer,
-                setCallbacks: setServerCallbacks
-            ),
-            role: .server,
             maxBacklogByteCount: configuration.maxBacklogByteCount
         )
     }
@@ -137,7 +140,7 @@ package final class ServerConnection {
     /// - Returns: false if the stream has ended or is already answered, or if a field is not valid.
     @discardableResult
     package func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
-        let raw = unsafe channel.session.raw
+        let raw = unsafe session.raw
         guard phase == .open,
             let slot = unsafe streams.value.table.slot(
                 of: nghttp2_session_get_stream_user_data(raw, streamID),
@@ -192,7 +195,7 @@ package final class ServerConnection {
         errorCode: HTTP2ErrorCode = .noError,
         debugData: [UInt8] = []
     ) {
-        let lastStreamID = lastStreamID ?? channel.session.lastProcessedStreamID
+        let lastStreamID = lastStreamID ?? session.lastProcessedStreamID
         attempt { (session) throws(HTTP2Error) in
             try session.submitGoAway(
                 lastStreamID: lastStreamID,
@@ -235,7 +238,12 @@ package final class ServerConnection {
         do throws(ConnectionFailure) {
             var wasFull: Bool
             repeat {
-                while phase == .open, try sendBatch() {}
+                while phase == .open, !channel.isBacklogFull {
+                    try produceFrames()
+                    if output.isEmpty { break }
+                    let moreFollows = output.count >= TLSChannel.batchByteCount
+                    try channel.write(&output, moreFollows: moreFollows)
+                }
                 wasFull = channel.isBacklogFull
                 try channel.flush()
                 // A socket that took everything reports no further event, so continue here.
@@ -243,14 +251,21 @@ package final class ServerConnection {
         } catch {
             return finish(error)
         }
-        if phase == .open, channel.isFinished { finish(naturalEnd) }
+        if phase == .open, output.isEmpty, !channel.hasBacklog, !session.isAlive {
+            finish(naturalEnd)
+        }
     }
 
-    private func sendBatch() throws(ConnectionFailure) -> Bool {
-        do throws(ChannelError) {
-            return try channel.sendBatch(correct: correctSettings)
-        } catch {
-            throw failure(of: error)
+    private func produceFrames() throws(ConnectionFailure) {
+        while output.count < TLSChannel.batchByteCount {
+            let frameByteCount: Int
+            do throws(HTTP2Error) {
+                frameByteCount = try session.produceFrame(into: &output)
+            } catch {
+                throw .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+            }
+            if frameByteCount == 0 { return }
+            correctSettings(&output, frameByteCount)
         }
     }
 }

@@ -36,7 +36,7 @@ package struct ServerConfiguration: Hashable, Sendable {
 }
 
 /// One request of a client, from its HEADERS until its stream closes.
-struct ServerStream: StreamEntry {
+struct ServerStream {
     private(set) var streamID: Int32 = 0
     var headers = HeaderBlock()
     var headerByteCount = 0
@@ -61,10 +61,6 @@ struct ServerStream: StreamEntry {
         if headers.fields.isEmpty { headers.reserveCapacity(fieldCount: 16, byteCount: 640) }
         headers.append(name, value, indexing: indexing)
     }
-
-    mutating func clear() {
-        self = ServerStream()
-    }
 }
 
 /// The facts that a server session's callbacks record: streams, and events for the owner.
@@ -72,7 +68,7 @@ struct ServerStream: StreamEntry {
 /// SAFETY: the buffers passed to its methods belong to nghttp2 and are valid during the callback;
 /// they are copied and never kept.
 struct ServerStreams {
-    var table = StreamTable<ServerStream>()
+    var table = StreamTable()
     var events: [ServerEvent] = []
     /// Streams over the limit, which must be reset.
     var refused: [Int32] = []

@@ -18,8 +18,7 @@ let allowedImports: [String: Set<String>] = [
     ],
     "SystemIO": ["Vocabulary", "CLinux", "Glibc"],
     "HTTP2IO": [
-        "Vocabulary", "SystemIO", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch", "Glibc",
-        "Synchronization",
+        "Vocabulary", "SystemIO", "CNghttp2", "COpenSSL", "CLinux", "Glibc", "Synchronization",
     ],
     "HTTP2Peer": ["Vocabulary", "SystemIO", "HTTP2IO", "CNghttp2", "COpenSSL", "Glibc"],
     "EmbeddedKafka": ["Vocabulary", "KafkaIO", "CRdkafka"],

@@ -205,18 +205,32 @@ import Vocabulary
         }
     }
 
-    @Test(arguments: [
-        // GOAWAY on a stream, without its fixed part, and longer than a frame may be.
-        RawFrame(type: 7, streamID: 1, payload: [UInt8](repeating: 0, count: 8)).bytes,
-        RawFrame(type: 7, payload: [0, 0, 0, 0]).bytes,
-        RawFrame(type: 7, payload: [UInt8](repeating: 0, count: 16385)).bytes,
-        RawFrame(type: 6, payload: [UInt8](repeating: 0, count: 8)).bytes,
-        RawFrame(type: RawFrame.settings, flags: 1).bytes,
-        Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
-    ])
-    func `any other bytes before SETTINGS violate HTTP-2`(greeting: [UInt8]) throws {
+    @Test(
+        arguments: [
+            // GOAWAY on a stream, without its fixed part, and longer than a frame may be.
+            (
+                RawFrame(type: 7, streamID: 1, payload: [UInt8](repeating: 0, count: 8)).bytes,
+                .protocolError
+            ),
+            (RawFrame(type: 7, payload: [0, 0, 0, 0]).bytes, .frameSizeError),
+            (
+                RawFrame(type: 7, payload: [UInt8](repeating: 0, count: 16385)).bytes,
+                .frameSizeError
+            ),
+            (
+                RawFrame(type: 6, payload: [UInt8](repeating: 0, count: 8)).bytes, .protocolError
+            ),
+            (RawFrame(type: RawFrame.settings, flags: 1).bytes, .protocolError),
+            (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .protocolError),
+        ] as [([UInt8], HTTP2ErrorCode)]
+    )
+    func `any other bytes before SETTINGS violate HTTP-2`(
+        greeting: [UInt8],
+        code: HTTP2ErrorCode
+    ) throws {
         let server = try RawServer(greeting: greeting)
-        #expect(server.events == [.closed(.protocolViolation(.protocolError))])
+        #expect(server.events == [.closed(.protocolViolation(code))])
+        #expect(server.frames.last?.payload == RawFrame.octets(0) + RawFrame.octets(code.rawValue))
     }
 
     @Test func `a close right after GOAWAY counts as the GOAWAY`() throws {

@@ -59,18 +59,12 @@ extension CampaignOrder {
     /// The order in a few words, such as `running at 500/s until 2026-01-31T12:00:00.000Z`.
     public var summary: String {
         let rate = perSecond.map { "\(Self.text($0))/s" }
-        let end = until.map { " until \(Self.text($0))" } ?? ""
+        let end = until.map { " until \($0.rfc3339Text)" } ?? ""
         switch state {
         case .running: return (rate.map { "running at \($0)" } ?? "running") + end
         case .paused: return "paused" + end + (rate.map { ", then at \($0)" } ?? "")
         case .cancelled: return "cancelled"
         }
-    }
-
-    private static func text(_ time: Timestamp) -> String {
-        var text: [UInt8] = []
-        time.appendRFC3339(to: &text)
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Without a fraction, if the rate has none.

@@ -8,13 +8,13 @@ extension Timestamp {
         self.init(milliseconds: milliseconds)
     }
 
-    /// Appends the text of `rfc3339`.
-    public func appendRFC3339(to text: inout [UInt8]) {
+    /// `2026-01-31T23:59:59.999Z`; years outside 0 to 9999 are clamped.
+    public var rfc3339Text: String {
         let bytes = rfc3339
-        for index in bytes.indices { text.append(bytes[index]) }
+        return String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
     }
 
-    /// `2026-01-31T23:59:59.999Z`; years outside 0 to 9999 are clamped.
+    /// The UTF-8 bytes of `rfc3339Text`.
     var rfc3339: InlineArray<24, UInt8> {
         let (seconds, millisecond) = secondsAndMilliseconds
         let (days, second) = seconds.quotientAndRemainder(floor: 86_400)

@@ -1,3 +1,4 @@
+import EventCodec
 import JSON
 package import Vocabulary
 
@@ -71,7 +72,7 @@ package struct CampaignReport: Sendable {
     package var text: String {
         var rows = [
             ("campaign", entry.campaign.description), ("holds", entry.holding(at: now)),
-            ("written", entry.writtenAt.map(CampaignEntry.text) ?? "-"),
+            ("written", entry.writtenAt?.rfc3339Text ?? "-"),
         ]
         if let sent = counts.sent { rows.append(("sent", "\(sent)")) }
         rows.append(("outcomes", "\(counts.total)"))

@@ -25,7 +25,7 @@ package struct CampaignEntry: Hashable, Sendable {
     /// Time, campaign, what holds now, and its outcomes if they are known, for people; `-` for an
     /// unknown time.
     package var line: String {
-        let columns = [writtenAt.map(Self.text) ?? "-", campaign.description, holding]
+        let columns = [writtenAt?.rfc3339Text ?? "-", campaign.description, holding]
         let outcomes = counts.map { $0.total == 1 ? ["1 outcome"] : ["\($0.total) outcomes"] }
         return (columns + (outcomes ?? [])).joined(separator: "  ")
     }
@@ -38,7 +38,7 @@ package struct CampaignEntry: Hashable, Sendable {
         guard let order else { return CampaignOrder(.running).summary }
         guard let until = order.until, until <= now else { return order.summary }
         let pace = order.state == .paused ? order.perSecond : nil
-        return "\(CampaignOrder(.running, perSecond: pace).summary) since \(Self.text(until))"
+        return "\(CampaignOrder(.running, perSecond: pace).summary) since \(until.rfc3339Text)"
     }
 
     package func json(at now: Timestamp) -> String {
@@ -59,12 +59,6 @@ package struct CampaignEntry: Hashable, Sendable {
         writer.name("order")
         if let order { writer.raw(order.value) } else { writer.null() }
         writer.name("written_at")
-        writer.string(writtenAt.map(Self.text))
-    }
-
-    static func text(_ time: Timestamp) -> String {
-        var text: [UInt8] = []
-        time.appendRFC3339(to: &text)
-        return String(decoding: text, as: UTF8.self)
+        writer.string(writtenAt?.rfc3339Text)
     }
 }

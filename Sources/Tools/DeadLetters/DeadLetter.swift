@@ -47,7 +47,7 @@ package struct DeadLetter: Sendable {
     /// recipient it is about, if the event has several.
     package var line: String {
         let texts = [
-            record.timestamp.map(Self.text), facts.reason, eventID, bundleID, sourceText,
+            record.timestamp?.rfc3339Text, facts.reason, eventID, bundleID, sourceText,
             "\(partition)@\(record.offset)",
         ]
         let recipient = facts.recipient.map { ["recipient=\($0.index)/\($0.count)"] } ?? []
@@ -59,7 +59,7 @@ package struct DeadLetter: Sendable {
         var writer = JSONWriter()
         writer.beginObject()
         let texts = [
-            ("time", record.timestamp.map(Self.text)), ("reason", facts.reason),
+            ("time", record.timestamp?.rfc3339Text), ("reason", facts.reason),
             ("event_id", eventID), ("bundle_id", bundleID),
         ]
         for (name, text) in texts {
@@ -114,11 +114,5 @@ package struct DeadLetter: Sendable {
 
     private static func write(_ number: Int64?, _ writer: inout JSONWriter) {
         if let number { writer.integer(number) } else { writer.null() }
-    }
-
-    private static func text(_ time: Timestamp) -> String {
-        var text: [UInt8] = []
-        time.appendRFC3339(to: &text)
-        return String(decoding: text, as: UTF8.self)
     }
 }

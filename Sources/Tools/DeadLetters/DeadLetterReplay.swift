@@ -145,18 +145,12 @@ package final class DeadLetterReplay {
         var options: [String] = []
         if !positions.offsets.isEmpty { options.append("--from \(positions)") }
         // Absolute times: a duration would mean another time by then.
-        if let since = filter.since { options.append("--since \(Self.text(since))") }
-        if let until = filter.until { options.append("--until \(Self.text(until))") }
+        if let since = filter.since { options.append("--since \(since.rfc3339Text)") }
+        if let until = filter.until { options.append("--until \(until.rfc3339Text)") }
         if let limit = filter.limit {
             options.append("--limit \(limit - counts.replayed - counts.failed)")
         }
         return options.isEmpty ? "the same options" : options.joined(separator: " ")
-    }
-
-    private static func text(_ time: Timestamp) -> String {
-        var text: [UInt8] = []
-        time.appendRFC3339(to: &text)
-        return String(decoding: text, as: UTF8.self)
     }
 
     private func produceWaiting() {

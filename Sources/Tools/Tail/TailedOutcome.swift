@@ -59,7 +59,7 @@ package struct TailedOutcome: Sendable {
             fields["token_action"]?.string.flatMap { $0 == "keep" ? nil : "token=\($0)" },
             named("device", fingerprint),
         ]
-        let head = [time.map(Self.text), kind.rawValue, reason, apnsTopic, eventID]
+        let head = [time?.rfc3339Text, kind.rawValue, reason, apnsTopic, eventID]
         return head.map { $0?.printable ?? "-" } + details.compactMap { $0?.printable }
     }
 
@@ -82,7 +82,7 @@ package struct TailedOutcome: Sendable {
         writer.name("offset")
         writer.integer(place.offset.rawValue)
         writer.name("time")
-        writer.string(time.map(Self.text))
+        writer.string(time?.rfc3339Text)
         writer.endObject()
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
@@ -95,11 +95,5 @@ package struct TailedOutcome: Sendable {
 
     private func named(_ name: String, _ text: String?) -> String? {
         text.map { "\(name)=\($0)" }
-    }
-
-    private static func text(_ time: Timestamp) -> String {
-        var text: [UInt8] = []
-        time.appendRFC3339(to: &text)
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -11,8 +11,17 @@ package enum ReasonName {
         NearMiss.question(text, among: all, otherwise: "; see docs/reasons.md")
     }
 
+    /// Whether a filter admits a reason, ignoring case; a filter without reasons admits all.
+    static func admits(_ reason: String?, _ wanted: Set<String>) -> Bool {
+        guard !wanted.isEmpty else { return true }
+        guard let reason = reason?.lowercased() else { return false }
+        return wanted.contains { folded($0) == reason }
+    }
+
     /// A reason as outcomes have it, in lower case, for comparisons.
-    static func folded(_ text: String) -> String { Reason(recorded: text).text.lowercased() }
+    private static func folded(_ text: String) -> String {
+        Reason(recorded: text).text.lowercased()
+    }
 
     /// What to tell about the reasons of a filter that this version does not know.
     ///

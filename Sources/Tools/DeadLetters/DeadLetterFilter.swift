@@ -4,9 +4,7 @@ package import Vocabulary
 /// Selects dead letters; a criterion that is not set matches all.
 package struct DeadLetterFilter: Hashable, Sendable {
     /// Compared case-insensitively.
-    package var reasons: Set<String> = [] {
-        didSet { foldedReasons = Set(reasons.map(ReasonName.folded)) }
-    }
+    package var reasons: Set<String> = []
     package var bundleIDs: Set<String> = []
     /// The earliest time of writing, inclusive.
     package var since: Timestamp?
@@ -21,8 +19,6 @@ package struct DeadLetterFilter: Hashable, Sendable {
     /// The maximum number of dead letters.
     package var limit: Int?
 
-    private var foldedReasons: Set<String> = []
-
     package init() {}
 
     /// What to tell about values that probably select nothing.
@@ -30,14 +26,10 @@ package struct DeadLetterFilter: Hashable, Sendable {
 
     func admits(_ letter: DeadLetter) -> Bool {
         admits(letter.record.timestamp)
-            && (reasons.isEmpty || admits(letter.facts.reason))
+            && ReasonName.admits(letter.facts.reason, reasons)
             && (bundleIDs.isEmpty || letter.bundleID.map(bundleIDs.contains) == true)
             && (partition == nil || partition == letter.facts.partition)
             && (offset == nil || offset == letter.facts.offset?.rawValue)
-    }
-
-    private func admits(_ reason: String?) -> Bool {
-        reason.map { foldedReasons.contains($0.lowercased()) } == true
     }
 
     /// A record without a time is outside every period.

@@ -7,9 +7,7 @@ package import Vocabulary
 package struct OutcomeFilter: Hashable, Sendable {
     package var kinds: Set<OutcomeKind> = []
     /// Compared case-insensitively.
-    package var reasons: Set<String> = [] {
-        didSet { foldedReasons = Set(reasons.map(ReasonName.folded)) }
-    }
+    package var reasons: Set<String> = []
     package var tokenActions: Set<TokenAction> = []
     /// Bundle IDs, without topic suffixes.
     package var bundleIDs: Set<String> = []
@@ -21,20 +19,15 @@ package struct OutcomeFilter: Hashable, Sendable {
     /// Indices in an event's `recipients`.
     package var recipients: Set<Int64> = []
     /// Compared case-insensitively.
-    package var tokens: Set<DeviceToken> = [] {
-        didSet { digits = Set(tokens.map { $0.hexadecimal.lowercased() }) }
-    }
+    package var tokens: Set<DeviceToken> = []
     /// Fingerprints of device tokens.
     package var fingerprints: Set<String> = []
-
-    private var digits: Set<String> = []
-    private var foldedReasons: Set<String> = []
 
     package init() {}
 
     package func admits(_ outcome: TailedOutcome) -> Bool {
         (kinds.isEmpty || kinds.contains(outcome.kind))
-            && (reasons.isEmpty || Self.admit(outcome.reason?.lowercased(), foldedReasons))
+            && ReasonName.admits(outcome.reason, reasons)
             && Self.admit(outcome.tokenAction, tokenActions)
             && Self.admit(outcome.eventID, eventIDs)
             && Self.admit(outcome.campaign, campaigns)
@@ -42,7 +35,7 @@ package struct OutcomeFilter: Hashable, Sendable {
             && Self.admit(outcome.apnsTopic, apnsTopics)
             && Self.admit(outcome.credential, credentials)
             && Self.admit(outcome.fingerprint, fingerprints)
-            && Self.admit(outcome.deviceToken?.hexadecimal.lowercased(), digits)
+            && admitsDevice(of: outcome)
             && admitsApp(of: outcome)
     }
 
@@ -57,6 +50,12 @@ package struct OutcomeFilter: Hashable, Sendable {
                 "--credential: the configuration has no credential '\(name)'"
                     + NearMiss.question(name, among: names, otherwise: others)
             }
+    }
+
+    private func admitsDevice(of outcome: TailedOutcome) -> Bool {
+        guard !tokens.isEmpty else { return true }
+        guard let digits = outcome.deviceToken?.canonicalDigits else { return false }
+        return tokens.contains { $0.canonicalDigits == digits }
     }
 
     /// Whether the topic is that of one of the apps, with or without a topic suffix.

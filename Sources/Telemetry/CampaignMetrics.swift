@@ -27,32 +27,21 @@ public final class CampaignMetrics: Sendable {
                     )
                 }
             ),
-            Self.counter(
+            .counter(
                 "campaign_orders_read_total",
                 "Records read from the campaigns' topic.",
                 recordsRead
             ),
-            Self.counter(
+            .counter(
                 "campaign_orders_malformed_total",
                 "Records of the campaigns' topic that are not valid; the order before them holds.",
                 malformedRecords
             ),
-            Self.counter(
+            .counter(
                 "campaign_orders_forgotten_total",
                 "Orders forgotten because too many campaigns have one.",
                 forgottenOrders
             ),
         ]
-    }
-
-    private static func counter(_ name: String, _ help: String, _ counter: Counter)
-        -> MetricFamily
-    {
-        MetricFamily(
-            name: name,
-            help: help,
-            kind: .counter,
-            samples: [MetricFamily.Sample(value: "\(counter.value)")]
-        )
     }
 }

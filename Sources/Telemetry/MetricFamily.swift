@@ -66,12 +66,20 @@ extension MetricFamily {
         of shards: [ShardMetrics],
         _ counter: (ShardMetrics) -> Counter
     ) -> MetricFamily {
-        let sum = shards.reduce(UInt64(0)) { $0 &+ counter($1).value }
-        return MetricFamily(
+        .counter(name, help, value: shards.reduce(UInt64(0)) { $0 &+ counter($1).value })
+    }
+
+    /// A counter of the whole process.
+    static func counter(_ name: String, _ help: String, _ counter: Counter) -> MetricFamily {
+        .counter(name, help, value: counter.value)
+    }
+
+    private static func counter(_ name: String, _ help: String, value: UInt64) -> MetricFamily {
+        MetricFamily(
             name: name,
             help: help,
             kind: .counter,
-            samples: [Sample(value: "\(sum)")]
+            samples: [Sample(value: "\(value)")]
         )
     }
 

@@ -17,12 +17,12 @@ public final class TokenMetrics: Sendable {
                 "Device tokens that are suppressed because APNs answered 410.",
                 value: "\(suppressedCount())"
             ),
-            Self.counter(
+            .counter(
                 "token_status_read_total",
                 "Records read from the token-status topic.",
                 statusRecordsRead
             ),
-            Self.counter(
+            .counter(
                 "token_status_malformed_total",
                 "Records of the token-status topic that could not be parsed.",
                 malformedStatusRecords
@@ -34,16 +34,5 @@ public final class TokenMetrics: Sendable {
                 \.tokenFuseTrips
             ),
         ]
-    }
-
-    private static func counter(_ name: String, _ help: String, _ counter: Counter)
-        -> MetricFamily
-    {
-        MetricFamily(
-            name: name,
-            help: help,
-            kind: .counter,
-            samples: [MetricFamily.Sample(value: "\(counter.value)")]
-        )
     }
 }

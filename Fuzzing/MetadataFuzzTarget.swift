@@ -3,9 +3,9 @@ import Vocabulary
 /// What libFuzzer calls with each input of the fuzzer of commit metadata; `scripts/fuzz` builds and
 /// runs it, together with the sources of `CommitMetadata`.
 ///
-/// The first octet of an input is the characters that a broker takes, the second says how the others
-/// are read: as the text, or as what a text holds, which is then sealed with its checksum; no fuzzer
-/// would find that. What is believed must come back from the text that is written of it.
+/// The first octet of an input is the characters that a broker takes, the second says how the
+/// others are read: as the text, or as what a text holds, which is then sealed with its checksum;
+/// no fuzzer would find that. What is believed must come back from the text that is written of it.
 private func take(_ input: [UInt8]) {
     guard input.count >= 2 else { return }
     let limit = Int(input[0]) * 16 + 16

@@ -1,7 +1,7 @@
 import HTTP2IO
 
-/// What libFuzzer calls with each input of the fuzzer of proxies' answers; `scripts/fuzz` builds and
-/// runs it.
+/// What libFuzzer calls with each input of the fuzzer of proxies' answers; `scripts/fuzz` builds
+/// and runs it.
 ///
 /// The first octet of an input says how the others are split. However they are split, the same must
 /// come of them, and it must be what RFC 9112, 4 says of the whole text.

@@ -204,7 +204,7 @@ struct CampaignTally: Sendable {
         return batches.last?.number
     }
 
-    /// A commit has waited long enough for a batch; until the topic accepts one, others do not wait.
+    /// A commit has waited long enough for a batch; until the topic takes one, others do not wait.
     mutating func awaitedInVain() { isSilent = true }
 
     /// Whether this batch and all before it have been answered, or are not awaited anymore.

@@ -146,8 +146,8 @@ public struct DeliveryEngine: Sendable {
 
     /// The recipient of a record in hand to read next, and to pass to `recipientArrived`.
     ///
-    /// Nil: none waits, or they must wait until places come free. One at a time, because reading all
-    /// of a record may take too long for one turn.
+    /// Nil: none waits, or they must wait until places come free. One at a time, because reading
+    /// all of a record may take too long for one turn.
     public mutating func nextRecipient(now: Instant) -> NextRecipient? {
         log?.note(.nextRecipientAsked) { $0.write(now) }
         while let (queue, next) = intake.nextRecipient() {
@@ -1285,8 +1285,8 @@ public struct DeliveryEngine: Sendable {
         for id in members { deliveries[id].forEachSettledRecord { settled.append($0) } }
         for id in members { tallyPending(id) }
         let commits = assignment.takeCommits(settling: settled)
-        // Records of the tally come before the turn's steps, thus before a `begin` among them. Such a
-        // transaction has no outcomes yet.
+        // Records of the tally come before the turn's steps, thus before a `begin` among them. Such
+        // a transaction has no outcomes yet.
         let mayTally = tally.mayWrite && !decision.transactions.contains(.begin)
         if publishing.commit(commits, withTally: mayTally) {
             if mayTally { decision.tallies += tally.takeRecords() }

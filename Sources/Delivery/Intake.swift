@@ -82,7 +82,7 @@ struct Intake: Sendable {
         )
     }
 
-    /// The recipient to read next, if its queue has room; nil: none waits, or there is no room here.
+    /// The recipient to read next, if its queue has room; nil: none waits, or there is no room.
     mutating func nextRecipient() -> (queue: RecipientQueue, recipient: NextRecipient)? {
         gate.hasRoomForRecipient ? recipients.next() : nil
     }

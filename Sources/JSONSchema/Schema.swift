@@ -180,8 +180,8 @@ public struct Schema: Sendable {
 /// The schema of the items of an array that is a member of a value.
 ///
 /// For arrays with items that are valid or invalid on their own: with the array's index in
-/// `SchemaCheck.arrayApart`, the value's schema does not look at the items, and each is checked with
-/// this one. It belongs to the same program, so names are looked up in the same way.
+/// `SchemaCheck.arrayApart`, the value's schema does not look at the items, and each is checked
+/// with this one. It belongs to the same program, so names are looked up in the same way.
 public struct ItemSchema: Sendable {
     private let schema: Schema
     private let keywordLocation: String

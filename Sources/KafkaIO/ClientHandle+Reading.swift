@@ -51,9 +51,9 @@ extension ClientHandle {
 
     /// A partition's start offset and the end of its readable records; asks the leader.
     ///
-    /// `deadline` limits only the search for the leader: librdkafka before 2.12 waits for the answer
-    /// as long as its request and its retries live, which is minutes if the leader is unreachable.
-    /// The request is therefore abandoned once connections have failed for 15 s.
+    /// `deadline` limits only the search for the leader: librdkafka before 2.12 waits for the
+    /// answer as long as its request and its retries live, which is minutes if the leader is
+    /// unreachable. The request is therefore abandoned once connections have failed for 15 s.
     func watermarks(
         of partition: TopicPartition,
         deadline: Duration

@@ -34,7 +34,8 @@ import CRdkafka
     ) throws(KafkaError) {
         security = configuration.security
         tokenFile = configuration.tokenFile
-        // Without a wakeup, this is a trial that connects to nothing.
+        // A client without a wakeup only checks something, often properties that are wrong, which
+        // can then be freed (`makeClient`).
         if wakeup != nil { configuration.noteWorkingAddresses() }
         let raw = unsafe try configuration.makeClient(type)
         unsafe self.raw = raw

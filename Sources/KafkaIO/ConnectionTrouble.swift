@@ -2,8 +2,8 @@ import CRdkafka
 
 /// A failed connection to a broker: the cause, and what to do about it.
 ///
-/// librdkafka reports everything in one text, such as
-/// `ssl://10.0.0.7:9093/1: Connect to ipv4#10.0.0.7:9093 failed: Connection refused (after 3ms in state CONNECT)`.
+/// librdkafka reports everything in one text, such as `ssl://10.0.0.7:9093/1: Connect to
+/// ipv4#10.0.0.7:9093 failed: Connection refused (after 3ms in state CONNECT)`.
 /// The texts are those of version 2.0.2 (rdkafka_broker.c, rdkafka_transport.c, rdkafka_ssl.c,
 /// rdkafka_sasl.c). Unknown texts are passed on unchanged.
 public struct ConnectionTrouble {

@@ -64,8 +64,8 @@ package struct OutcomeRecords: ~Copyable {
         if !shortened.isEmpty { shortened.remove(id) }
     }
 
-    /// The event with the recipients that are retried, otherwise unchanged, and with the history for
-    /// the next round.
+    /// The event with the recipients that are retried, otherwise unchanged, and with the history
+    /// for the next round.
     private func retryRecord(
         of arrival: Arrival,
         _ deferral: Deferral,

@@ -61,7 +61,7 @@ final class Member {
     var recipientsSent: [Reading: DeliveryID] = [:]
     /// Deliveries whose retry record was refused, so that they end.
     var refusedDeferrals: Set<DeliveryID> = []
-    /// Recipients whose retry record was refused: they end once they are taken from the record again.
+    /// Recipients whose retry record was refused: they end once taken from the record again.
     var refusedRecipients: Set<Reading> = []
     var order = ArrivalOrder()
     /// What it knows of the orders for campaigns.

@@ -87,7 +87,7 @@ extension Record {
         }
     }
 
-    /// The key for a record about the device: the same, but in lower case if it is the device's token.
+    /// The key for a record about the device: the same, but a device token in lower case.
     public func key(for token: DeviceToken?) -> [UInt8]? {
         guard let key, let token, key.count == token.digitCount else { return key }
         let canonical = token.canonicalDigits
@@ -113,8 +113,8 @@ extension Record {
 }
 
 extension Record {
-    /// A checksum of the timestamp, of the value's and the key's lengths, and of the first and last 16
-    /// bytes of both together: what no broker changes in a record that it keeps.
+    /// A checksum of the timestamp, of the value's and the key's lengths, and of the first and last
+    /// 16 bytes of both together: what no broker changes in a record that it keeps.
     ///
     /// Stands in commit metadata (decision 0012), so it never changes.
     public var fingerprint: UInt32 {

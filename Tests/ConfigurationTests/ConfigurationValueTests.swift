@@ -73,7 +73,8 @@ private func file(_ path: String) throws -> String {
         #expect(defaults.admin.port == 9464)
     }
 
-    /// After a change of a key: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ConfigurationValueTests`.
+    /// After a change of a key:
+    /// `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ConfigurationValueTests`.
     @Test func `the reference in the repository is up to date`() throws {
         if unsafe getenv("HELIOGRAPH_WRITE_DOCS") != nil {
             let root = URL(filePath: #filePath).deletingLastPathComponent()

@@ -239,8 +239,8 @@ final class ShardBench {
         }
     }
 
-    /// Replaces the key for `com.example.app` with one that is valid only for `com.example.news`, and
-    /// waits until the process uses it.
+    /// Replaces the key for `com.example.app` with one that is valid only for `com.example.news`,
+    /// and waits until the process uses it.
     func replaceKey() throws {
         var version = 0
         _ = credentials.inUse(newerThan: &version)

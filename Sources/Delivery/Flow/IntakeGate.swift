@@ -67,7 +67,7 @@ public struct IntakeGate: Hashable, Sendable {
         bytes -= byteCount
     }
 
-    /// A record's recipients become events of their own; its bytes stay until all of them have left.
+    /// A record's recipients become events of their own; its bytes stay until they have all left.
     public mutating func opened() {
         precondition(events > 0, "more left than entered")
         events -= 1

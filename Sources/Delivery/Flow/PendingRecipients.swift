@@ -26,8 +26,8 @@ struct RecipientQueue: Hashable, Sendable {
 /// The records whose recipients wait to become deliveries, are deliveries, or are to be retried
 /// together.
 ///
-/// The records for one queue follow one another, so that few of them are partly settled. Records for
-/// different queues take turns.
+/// The records for one queue follow one another, so that few of them are partly settled. Records
+/// for different queues take turns.
 struct PendingRecipients: Sendable {
     /// Recipients to write to a retry topic as one record.
     struct Group: Sendable {

@@ -3,8 +3,9 @@ import Vocabulary
 /// Retry records that are not due yet, and the partitions paused for them.
 ///
 /// Records of a tier become due in the order in which they were written, because all have the same
-/// delay, unless they wait for a time or a campaign: these may be late by that delay. A partition therefore stops at its first record that is not due: later ones wait in
-/// Kafka, and the shard holds one record per partition.
+/// delay, unless they wait for a time or a campaign: these may be late by that delay. A partition
+/// therefore stops at its first record that is not due: later ones wait in Kafka, and the shard
+/// holds one record per partition.
 ///
 /// A pause discards prefetched records, and a resume fetches them again. So a partition is paused
 /// for at least a fraction of its tier's delay; records that become due meanwhile are sent slightly

@@ -30,8 +30,8 @@ public struct RetryHistory: Hashable, Sendable {
     public var tier: Int
     /// Why the last attempt failed.
     public var reason: String
-    /// The recipients in the record, if they were deferred one by one; otherwise, the record has all
-    /// of the event's.
+    /// The recipients in the record, if they were deferred one by one; otherwise, the record has
+    /// all of the event's.
     public var recipients: [Recipient]
 
     /// A recipient's own history.

@@ -2,9 +2,9 @@ public import Vocabulary
 
 /// The metadata of a committed offset.
 ///
-/// It contains the writer's nonce, the settled offsets past the committed one, the settled recipients
-/// of records that are not settled, a mark of the record before the committed offset, and a mark of
-/// the last settled record.
+/// It contains the writer's nonce, the settled offsets past the committed one, the settled
+/// recipients of records that are not settled, a mark of the record before the committed offset,
+/// and a mark of the last settled record.
 ///
 /// ```
 /// text    = version codec base64url(payload), without padding; at most 4,096 characters
@@ -27,9 +27,9 @@ public import Vocabulary
 /// The checksum covers the topic's name, partition (4), committed offset (8), with recipients the
 /// version, codec and the payload before it, so that a text is valid only for its own offset.
 ///
-/// A record with 1,000 recipients takes at most 134 bytes, which are 179 characters. The length of the
-/// text, with a mark and an end, if 1, 10 or 20 such records follow each other, the record behind
-/// them is settled, and of each these recipients are (`RecipientMetadataTests`):
+/// A record with 1,000 recipients takes at most 134 bytes, which are 179 characters. The length of
+/// the text, with a mark and an end, if 1, 10 or 20 such records follow each other, the record
+/// behind them is settled, and of each these recipients are (`RecipientMetadataTests`):
 ///
 /// | settled         |   1 |    10 |    20 |
 /// |-----------------|----:|------:|------:|
@@ -99,7 +99,7 @@ public struct CommitMetadata: Hashable, Sendable {
     ///
     /// nil: there is none, or an earlier version wrote the metadata, which did not include it.
     public let end: RecordMark?
-    /// Unsettled records with settled recipients, in offset order; also past the last settled offset.
+    /// Unsettled records with settled recipients, in offset order; also past the last settled one.
     public let recipients: [SettledRecipients]
 
     /// Leaves the mark out if it is so far back that its distance takes four bytes.
@@ -166,9 +166,9 @@ extension CommitMetadata {
     /// - Parameters:
     ///   - partition: The partition.
     ///   - limit: The number of characters that the broker accepts.
-    /// - Returns: The text in ASCII, the offset at which it was cut off, if it was, and the number of
-    ///   settled recipients that it does not contain. If no text fits at all, it is empty and not cut
-    ///   off.
+    /// - Returns: The text in ASCII, the offset at which it was cut off, if it was, and the number
+    ///   of settled recipients that it does not contain. If no text fits at all, it is empty and
+    ///   not cut off.
     public func text(
         for partition: TopicPartition,
         within limit: Int = CommitMetadata.maxCharacters

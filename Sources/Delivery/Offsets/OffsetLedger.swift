@@ -218,8 +218,8 @@ public struct OffsetLedger: Sendable {
         letGo(entry.line) { $0.isWhole = false }
     }
 
-    /// The delivery to one of the record's recipients was released: the record must be read again, for
-    /// this recipient.
+    /// The delivery to one of the record's recipients was released: the record must be read again,
+    /// for this recipient.
     public mutating func letGo(_ entry: Entry, recipient: Int) {
         guard isLeft(entry) else { return }
         check(entry, recipient, "let a recipient go twice")
@@ -341,9 +341,9 @@ public struct OffsetLedger: Sendable {
     /// Whether the metadata might not hold all settled recipients, and a good part of its room is
     /// already taken.
     ///
-    /// Recipients settle even if the partition is paused. If all records could take their most at once
-    /// and still fit, there is nothing to pause for. Most often they do not, so a partition with
-    /// more of them is read on until they fill half of the room.
+    /// Recipients settle even if the partition is paused. If all records could take their most at
+    /// once and still fit, there is nothing to pause for. Most often they do not, so a partition
+    /// with more of them is read on until they fill half of the room.
     @inline(__always)
     private func areRecipientsFull(span: Int64, share: Int) -> Bool {
         let incompletes = lines.count - free.count

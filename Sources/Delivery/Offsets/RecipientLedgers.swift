@@ -1,7 +1,7 @@
 /// The recipients of a record that is not settled.
 ///
-/// Those that are neither settled nor in hand are held by the record's own entry (`isWhole`), or must
-/// be read again.
+/// Those that are neither settled nor in hand are held by the record's own entry (`isWhole`), or
+/// must be read again.
 struct RecipientLedger: Sendable {
     /// The record's.
     let fingerprint: UInt32

@@ -29,8 +29,8 @@ struct CampaignReadings: Sendable {
 
     /// Reads the table: campaigns with an order, or with outcomes or events in this process.
     ///
-    /// `rate` returns the recent outcomes per second of a campaign with that many in total; nil: they
-    /// are not known yet.
+    /// `rate` returns the recent outcomes per second of a campaign with that many in total; nil:
+    /// they are not known yet.
     func table(_ rate: (CampaignName, Int) -> Double?) -> StatusCampaigns {
         let counts = counts
         let orders = reader?.orders ?? CampaignOrders()

@@ -3,11 +3,10 @@ import Vocabulary
 
 /// Merges the records about one device that have different keys in the token-status topic.
 ///
-/// A key contains the token in lower case; other programs, and builds from before 0.1.0, spell it as in
-/// the event.
-/// Compaction and partition order apply to the key's bytes. So for two spellings only the records'
-/// times show which is newer, and a tombstone for one spelling leaves the other's status in the
-/// topic.
+/// A key contains the token in lower case; other programs, and builds from before 0.1.0, spell it
+/// as in the event. Compaction and partition order apply to the key's bytes. So for two spellings
+/// only the records' times show which is newer, and a tombstone for one spelling leaves the other's
+/// status in the topic.
 ///
 /// Only devices with a differently spelled key are remembered. The first reading of the topic finds
 /// them; if there are any, a second reading compares their records.

@@ -53,8 +53,8 @@ struct ShardGroup: Sendable {
         }
     }
 
-    /// Whether the shards have started: Kafka has confirmed that the topics exist, and the orders of
-    /// all campaigns are known.
+    /// Whether the shards have started: Kafka has confirmed that the topics exist, and the orders
+    /// of all campaigns are known.
     var hasStarted: Bool { topicWait.trouble == nil && campaigns?.isLoaded != false }
 
     private func runUntilDrained() async throws {

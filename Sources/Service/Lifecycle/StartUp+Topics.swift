@@ -121,8 +121,8 @@ extension StartUp {
 
     /// Checks the topics in Kafka, and creates missing ones if the configuration allows it.
     ///
-    /// Blocks up to `Configuration.kafkaDeadline`, so do not call it on a shard's thread.
-    ///
+    /// Sends several requests, each of which blocks up to `Configuration.kafkaDeadline`, so do not
+    /// call it on a shard's thread.
     func checkTopics() throws(ServiceError) -> TopicAnswer {
         let cluster = try makeClusterCheck()
         defer { cluster.destroyAside() }

@@ -115,9 +115,9 @@ extension World {
 
     /// Checks that an event read from a retry topic after its give-up time is not sent again.
     ///
-    /// An event that waited for a schema, or a recipient for its turn, is judged after that; the wall
-    /// clock may have gone back by then. One that waited for its campaign has all the time of that
-    /// wait, of which its history has only a part.
+    /// An event that waited for a schema, or a recipient for its turn, is judged after that; the
+    /// wall clock may have gone back by then. One that waited for its campaign has all the time of
+    /// that wait, of which its history has only a part.
     private mutating func checkGivenUp(_ delivery: Delivery) {
         guard clockJumpedAt < delivery.receivedAt.instant, let history = delivery.history,
             history.reason != LocalReason.campaignPaused.rawValue

@@ -81,7 +81,7 @@ extension World {
         }
     }
 
-    /// Kafka refused the retry record for good: its events end, recipients once they are read again.
+    /// Kafka refused the retry record for good: its events end, recipients once read again.
     mutating func retryRefused(_ delivery: DeliveryID, _ pending: Member.Pending, by member: Member)
     {
         member.engine.deferralRefused(delivery, now: moment)

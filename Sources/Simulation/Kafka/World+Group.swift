@@ -89,8 +89,8 @@ extension World {
         member.assignedAt = now
         member.cursors = starts.sorted { $0.partition < $1.partition }.map { start in
             let position = position(start)
-            // A fenced member that does not know it uses its earlier knowledge, and so does one that
-            // has met a cut since the group's last commit.
+            // A fenced member that does not know it uses its earlier knowledge, and so does one
+            // that has met a cut since the group's last commit.
             let isOwner = group.owns(member.id, start.partition, in: member.generation)
             let usesMemory = !isOwner || isOutdated(start.partition, for: member)
             let stored = kafka.partitions[start.partition.index].trustedOffset

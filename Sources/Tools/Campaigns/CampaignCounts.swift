@@ -5,8 +5,8 @@ package import Vocabulary
 /// The outcomes of one campaign, as counted in the results topic or as the tally topic has them.
 package struct CampaignCounts: Hashable, Sendable {
     package private(set) var outcomes: [OutcomeKind: Int] = [:]
-    /// Events for which at least one request was sent; nil: not known, because the results topic was
-    /// counted.
+    /// Events for which at least one request was sent; nil: not known, because the results topic
+    /// was counted.
     package private(set) var sent: Int?
     /// How many records of the topic were read, of any campaign.
     package private(set) var recordCount = 0

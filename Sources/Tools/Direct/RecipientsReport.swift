@@ -14,7 +14,7 @@ struct RecipientsReport {
     private var results: [Int: String] = [:]
     private var acceptedCount = 0
     private var notSentCount = 0
-    /// The answers that are not an acceptance, in the order in which they first came, and how often.
+    /// The answers that are not an acceptance, in order of appearance, and how often each came.
     private var refusals: [(meaning: AnswerMeaning, count: Int)] = []
     /// The exchanges without an answer.
     private var failures: [(text: String, count: Int)] = []

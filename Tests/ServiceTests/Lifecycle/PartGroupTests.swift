@@ -29,8 +29,8 @@ import Testing
 
     /// A part that ends some turns after it is cancelled.
     ///
-    /// Later parts take more turns, so that parts cancelled together would end in the order of their
-    /// start.
+    /// Later parts take more turns, so that parts cancelled together would end in the order of
+    /// their start.
     private func part(
         _ name: String,
         endingWith error: Broken? = nil

@@ -48,7 +48,8 @@ extension RequestJudge {
 
     func payloadRefusal(_ head: RequestHead, _ bytes: [UInt8], _ body: [UInt8]) -> Refusal? {
         if body.isEmpty { return Refusal(400, .payloadEmpty) }
-        let limit = PayloadLimit.byteCount(for: PushType(head, bytes) ?? .alert)
+        // Apple, "Generating a remote notification".
+        let limit = PushType(head, bytes) == .voip ? 5120 : 4096
         if body.count > limit { return Refusal(413, .payloadTooLarge) }
         if strictness.requiresJSONPayload, !Self.isJSONObject(body) {
             return Refusal(400, .payloadEmpty)

@@ -41,9 +41,4 @@ import Vocabulary
         #expect(APNsTopicRule.bundleID(in: topic, for: .alert) == "com.example.voip")
         #expect(APNsTopicRule.bundleID(in: topic) == "com.example")
     }
-
-    @Test(arguments: PushType.allCases)
-    func `the payload limit is 5120 bytes for voip and 4096 for other types`(type: PushType) {
-        #expect(PayloadLimit.byteCount(for: type) == (type == .voip ? 5120 : 4096))
-    }
 }

@@ -29,7 +29,7 @@ import Vocabulary
         let judgment = judge.judge(
             RequestHead(block),
             of: block,
-            body: [UInt8](repeating: 0x20, count: PayloadLimit.byteCount(for: type)),
+            body: [UInt8](repeating: 0x20, count: type == .voip ? 5120 : 4096),
             connection: &connection,
             now: Fixture.now
         )

@@ -95,16 +95,11 @@ import CRdkafka
     var fatalError: KafkaError? { unsafe Self.fatalError(of: raw) }
 
     static func fatalError(of raw: OpaquePointer) -> KafkaError? {
-        var text = [CChar](repeating: 0, count: 512)
-        let code = unsafe text.withUnsafeMutableBufferPointer { buffer in
-            unsafe rd_kafka_fatal_error(raw, buffer.baseAddress, buffer.count)
+        let (code, text) = unsafe withErrorText { buffer, byteCount in
+            unsafe rd_kafka_fatal_error(raw, buffer, byteCount)
         }
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
-        return KafkaError(
-            code: KafkaError.Code(code),
-            text: String(nulTerminated: text),
-            isFatal: true
-        )
+        return KafkaError(code: KafkaError.Code(code), text: text, isFatal: true)
     }
 
     /// The error of an `ERROR` event.

@@ -200,18 +200,17 @@ public struct ClusterCheck {
     }
 
     private static func make(_ topic: NewTopic) throws(KafkaError) -> OpaquePointer {
-        var text = [CChar](repeating: 0, count: 256)
-        let pointer = unsafe text.withUnsafeMutableBufferPointer { buffer in
+        let (made, text) = unsafe withErrorText { buffer, byteCount in
             unsafe rd_kafka_NewTopic_new(
                 topic.topic.name,
                 Int32(clamping: topic.partitions),
                 Int32(clamping: topic.replicationFactor ?? -1),
-                buffer.baseAddress,
-                buffer.count
+                buffer,
+                byteCount
             )
         }
-        guard let pointer = unsafe pointer else {
-            throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, text: String(nulTerminated: text))
+        guard let pointer = unsafe made else {
+            throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, text: text)
         }
         for (name, value) in topic.properties.sorted(by: { $0.key < $1.key }) {
             unsafe rd_kafka_NewTopic_set_config(pointer, name, value)

@@ -163,17 +163,16 @@ import CRdkafka
     consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
         let conf = unsafe raw
         unsafe raw = nil
-        var text = [CChar](repeating: 0, count: 512)
         // SAFETY: rd_kafka_new takes over the configuration only if it succeeds.
-        let client = unsafe text.withUnsafeMutableBufferPointer { buffer in
-            unsafe rd_kafka_new(type, conf, buffer.baseAddress, buffer.count)
+        let (made, text) = unsafe withErrorText { buffer, byteCount in
+            unsafe rd_kafka_new(type, conf, buffer, byteCount)
         }
-        guard let client = unsafe client else {
+        guard let client = unsafe made else {
             let code = rd_kafka_last_error()
             // If creation fails, librdkafka before 2.13 has freed the interceptors, and destroying
             // would free them again.
             if !hasInterceptor { unsafe rd_kafka_conf_destroy(conf) }
-            throw KafkaError(code, text: String(nulTerminated: text))
+            throw KafkaError(code, text: text)
         }
         return unsafe client
     }
@@ -303,9 +302,8 @@ import CRdkafka
         in conf: OpaquePointer?
     ) -> Problem? {
         let name = withoutPrefix(key)
-        var text = [CChar](repeating: 0, count: 512)
-        let result = unsafe text.withUnsafeMutableBufferPointer { buffer in
-            unsafe rd_kafka_conf_set(conf, name, value, buffer.baseAddress, buffer.count)
+        let (result, text) = unsafe withErrorText { buffer, byteCount in
+            unsafe rd_kafka_conf_set(conf, name, value, buffer, byteCount)
         }
         switch result {
         case RD_KAFKA_CONF_OK: return nil
@@ -316,7 +314,7 @@ import CRdkafka
                 text: "librdkafka \(KafkaLibrary.version) has no such property; check its spelling"
             )
         default:
-            let explanation = isSecret(name) ? "invalid value" : String(nulTerminated: text)
+            let explanation = isSecret(name) ? "invalid value" : text
             return Problem(property: key, kind: .badValue, text: explanation)
         }
     }
@@ -346,6 +344,17 @@ public enum KafkaLibrary {
     ///
     /// Kafka 4 rejects such a login. Fixed in 2.6.1 (librdkafka#4895).
     static var repeatsSCRAMNonce: Bool { rd_kafka_version() < 0x0206_01FF }
+}
+
+/// Calls a function of the library that may write an error text into a buffer.
+func withErrorText<Answer>(
+    _ body: (UnsafeMutablePointer<CChar>?, _ byteCount: Int) -> Answer
+) -> (answer: Answer, text: String) {
+    var text = [CChar](repeating: 0, count: 512)
+    let answer = unsafe text.withUnsafeMutableBufferPointer { buffer in
+        unsafe body(buffer.baseAddress, buffer.count)
+    }
+    return (answer, String(nulTerminated: text))
 }
 
 extension String {

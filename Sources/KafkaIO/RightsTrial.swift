@@ -155,11 +155,10 @@ public struct RightsTrial {
         let conf = unsafe rd_kafka_topic_conf_new()
         let settings = ["acks": "2", "message.timeout.ms": "\(deadline.milliseconds)"]
         for (name, value) in settings {
-            var text = [CChar](repeating: 0, count: 256)
-            let result = unsafe text.withUnsafeMutableBufferPointer { buffer in
-                unsafe rd_kafka_topic_conf_set(conf, name, value, buffer.baseAddress, buffer.count)
+            let (result, text) = unsafe withErrorText { buffer, byteCount in
+                unsafe rd_kafka_topic_conf_set(conf, name, value, buffer, byteCount)
             }
-            precondition(result == RD_KAFKA_CONF_OK, String(nulTerminated: text))
+            precondition(result == RD_KAFKA_CONF_OK, text)
         }
         guard let topic = unsafe rd_kafka_topic_new(client.raw, place.topic.name, conf) else {
             return KafkaError(rd_kafka_last_error())

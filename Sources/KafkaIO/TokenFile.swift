@@ -20,8 +20,7 @@ struct TokenFile {
     func give(to client: OpaquePointer) {
         do throws(TokenFileError) {
             let token = try read()
-            var text = [CChar](repeating: 0, count: 512)
-            let code = unsafe text.withUnsafeMutableBufferPointer { buffer in
+            let (code, text) = unsafe withErrorText { buffer, byteCount in
                 // The broker reads the principal from the token, not from this name.
                 unsafe rd_kafka_oauthbearer_set_token(
                     client,
@@ -30,12 +29,12 @@ struct TokenFile {
                     "heliograph",
                     nil,
                     0,
-                    buffer.baseAddress,
-                    buffer.count
+                    buffer,
+                    byteCount
                 )
             }
             guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
-            throw TokenFileError(sentence: String(nulTerminated: text))
+            throw TokenFileError(sentence: text)
         } catch {
             let problem = "kafka.properties.\(Self.property): \(path) \(error.sentence)"
             _ = unsafe rd_kafka_oauthbearer_set_token_failure(client, problem)

@@ -19,24 +19,17 @@ public struct ClusterCheck {
         }
     }
 
-    /// A topic to create.
+    /// A topic to create, with the brokers' default replication factor (KIP-464, brokers from 2.4
+    /// on).
     public struct NewTopic: Hashable, Sendable {
         public var topic: KafkaTopic
         public var partitions: Int
-        /// Nil: the broker's default (KIP-464, brokers from 2.4 on).
-        public var replicationFactor: Int?
         /// Topic properties such as `cleanup.policy`.
         public var properties: [String: String]
 
-        public init(
-            topic: KafkaTopic,
-            partitions: Int,
-            replicationFactor: Int? = nil,
-            properties: [String: String] = [:]
-        ) {
+        public init(topic: KafkaTopic, partitions: Int, properties: [String: String] = [:]) {
             self.topic = topic
             self.partitions = partitions
-            self.replicationFactor = replicationFactor
             self.properties = properties
         }
     }
@@ -204,7 +197,7 @@ public struct ClusterCheck {
             unsafe rd_kafka_NewTopic_new(
                 topic.topic.name,
                 Int32(clamping: topic.partitions),
-                Int32(clamping: topic.replicationFactor ?? -1),
+                -1,
                 buffer,
                 byteCount
             )

@@ -56,20 +56,6 @@ package struct Log: Sendable {
 }
 
 extension Log {
-    package func trace(
-        _ message: @autoclosure () -> String,
-        _ facts: @autoclosure () -> LogFacts = [:]
-    ) {
-        log(.trace, message(), facts())
-    }
-
-    package func debug(
-        _ message: @autoclosure () -> String,
-        _ facts: @autoclosure () -> LogFacts = [:]
-    ) {
-        log(.debug, message(), facts())
-    }
-
     package func info(
         _ message: @autoclosure () -> String,
         _ facts: @autoclosure () -> LogFacts = [:]

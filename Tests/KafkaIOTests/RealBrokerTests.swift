@@ -21,7 +21,6 @@ struct RealBrokerTests {
         let wanted = ClusterCheck.NewTopic(
             topic: topic,
             partitions: 3,
-            replicationFactor: 1,
             properties: ["cleanup.policy": "delete", "max.message.bytes": "70000"]
         )
         let created = try check.create([wanted], deadline: .seconds(20))

@@ -37,6 +37,13 @@ final class WakeUp {
 
 struct DeadlinePassed: Error {}
 
+/// Brokers' errors that the service treats like any other.
+extension KafkaError.Code {
+    static let illegalGeneration = Self(rawValue: 22)
+    static let unknownMember = Self(rawValue: 25)
+    static let outOfOrderSequence = Self(rawValue: 45)
+}
+
 /// One cluster for all suites: its shutdown costs about a second.
 enum SharedCluster {
     static let kafka = Result { () throws(KafkaError) in try EmbeddedKafka() }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct LogFactsTests {
     private static func text(_ facts: LogFacts) -> String {
         let keeper = LogKeeper()
-        keeper.log().debug("m", facts)
+        keeper.log().log(.debug, "m", facts)
         return keeper.lines.joined()
     }
 

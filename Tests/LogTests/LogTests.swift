@@ -27,11 +27,9 @@ import Testing
         #expect(enabled.joined(separator: " ") == written)
     }
 
-    @Test func `each level has its own method`() {
+    @Test func `each level from info on has its own method`() {
         let keeper = LogKeeper()
         let log = keeper.log()
-        log.trace("a", [.count: "0"])
-        log.debug("b", [.count: "1"])
         log.info("c", [.count: "2"])
         log.notice("d", [.count: "3"])
         log.warning("e", [.count: "4"])
@@ -39,9 +37,8 @@ import Testing
         log.critical("g", [.count: "6"])
         #expect(
             keeper.lines == [
-                "trace    a count=0", "debug    b count=1", "info     c count=2",
-                "notice   d count=3", "warning  e count=4", "error    f count=5",
-                "critical g count=6",
+                "info     c count=2", "notice   d count=3", "warning  e count=4",
+                "error    f count=5", "critical g count=6",
             ]
         )
     }
@@ -63,8 +60,6 @@ import Testing
         let keeper = LogKeeper()
         let log = keeper.log(from: .warning).with([.shard: "0"])
         log.log(.info, note("message"), [.error: note("fact")])
-        log.trace(note("message"), [.error: note("fact")])
-        log.debug(note("message"), [.error: note("fact")])
         log.info(note("message"), [.error: note("fact")])
         log.notice(note("message"), [.error: note("fact")])
         #expect(built.withLock(\.self).isEmpty)
@@ -76,10 +71,10 @@ import Testing
     @Test func `each line has the log's facts, and its own facts win`() {
         let keeper = LogKeeper()
         let log = keeper.log().with([.shard: "1", .version: "a"])
-        log.debug("m")
-        log.debug("m", [.count: "2"])
-        log.debug("m", [.shard: "own", .count: "2"])
-        log.debug("m", [.shard: nil])
+        log.log(.debug, "m")
+        log.log(.debug, "m", [.count: "2"])
+        log.log(.debug, "m", [.shard: "own", .count: "2"])
+        log.log(.debug, "m", [.shard: nil])
         #expect(
             keeper.lines == [
                 "debug    m shard=1 version=a", "debug    m count=2 shard=1 version=a",
@@ -92,9 +87,9 @@ import Testing
         let keeper = LogKeeper()
         let first = keeper.log().with([.shard: "1", .version: "a"])
         let second = first.with([.shard: "2", .port: "80"])
-        second.debug("m")
-        first.debug("m")
-        first.with([:]).debug("m")
+        second.log(.debug, "m")
+        first.log(.debug, "m")
+        first.with([:]).log(.debug, "m")
         #expect(
             keeper.lines == [
                 "debug    m port=80 shard=2 version=a", "debug    m shard=1 version=a",

@@ -291,7 +291,8 @@ import Vocabulary
         throws
     {
         let bench = try ShardBench(ownsKafka: true, transactional)
-        bench.kafka.failNext(.transactionOffsetCommit, with: [.illegalGeneration])
+        let illegalGeneration = KafkaError.Code(rawValue: 22)
+        bench.kafka.failNext(.transactionOffsetCommit, with: [illegalGeneration])
         // A commit outside the transaction would get this error.
         bench.kafka.failNext(.offsetCommit, with: [.topicAuthorizationFailed])
         try bench.write(event("once", to: device(0)))

@@ -1,6 +1,7 @@
 import Commands
 import Service
 import Tools
+import Vocabulary
 
 enum ChannelsCommand {
     static let command = Command(
@@ -33,7 +34,7 @@ enum ChannelsCommand {
     )
     private static let channel = Option.required(
         "channel",
-        ValueType("id", expected: "a channel ID in base64", read: { ChannelRun.Channel($0) }),
+        ValueType("id", expected: "a channel ID in base64", read: { ChannelID($0) }),
         help: "The channel's ID."
     )
 
@@ -118,7 +119,7 @@ private enum ChannelRequestOptions {
     )
     private static let environment = Option.optional(
         "environment",
-        .choice("environment") as ValueType<ChannelRun.Environment>,
+        .choice("environment") as ValueType<APNsEnvironment>,
         help: "The channel's environment; by default, the credential's."
     )
     private static let timeout = Option.defaulted(

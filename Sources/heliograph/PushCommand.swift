@@ -4,6 +4,7 @@ import Foundation
 import Log
 import Service
 import Tools
+import Vocabulary
 
 enum PushCommand {
     static let command = Command(
@@ -99,7 +100,7 @@ enum PushCommand {
     )
     private static let environment = Option.optional(
         "environment",
-        .choice("environment") as ValueType<ChannelRun.Environment>,
+        .choice("environment") as ValueType<APNsEnvironment>,
         help: "Where to send; by default, the credential's environment."
     )
     private static let priority = Option.optional(

@@ -3,7 +3,7 @@ package import Configuration
 import Credentials
 import Log
 import SystemIO
-import Vocabulary
+package import Vocabulary
 
 /// Runs `heliograph channels`: one request about an app's broadcast channels.
 package struct ChannelRun {
@@ -12,25 +12,9 @@ package struct ChannelRun {
         /// Whether APNs stores the newest broadcast for offline devices; this cannot be changed
         /// later.
         case create(storesNewest: Bool)
-        case read(Channel)
+        case read(ChannelID)
         case list
-        case delete(Channel)
-    }
-
-    /// A channel ID as typed.
-    package struct Channel: Hashable, Sendable {
-        let id: ChannelID
-
-        /// - Returns: nil if the text cannot be a channel ID.
-        package init?(_ text: String) {
-            guard let id = ChannelID(text) else { return nil }
-            self.id = id
-        }
-    }
-
-    package enum Environment: String, Hashable, Sendable, CaseIterable {
-        case production
-        case sandbox
+        case delete(ChannelID)
     }
 
     private let configuration: Configuration
@@ -56,7 +40,7 @@ package struct ChannelRun {
     package func carryOut(
         _ order: Order,
         bundleID: String,
-        environment: Environment?
+        environment: APNsEnvironment?
     ) throws -> ChannelReport {
         guard case .exact? = BundleIDPattern(bundleID) else {
             throw ServiceError(
@@ -68,7 +52,7 @@ package struct ChannelRun {
         let route = try CredentialRouting(scopes).route(
             for: .bundleID(bundleID),
             pushType: .liveactivity,
-            environment: environment.flatMap { APNsEnvironment(rawValue: $0.rawValue) }
+            environment: environment
         )
         guard let route else {
             throw ServiceError(
@@ -125,9 +109,9 @@ extension ChannelRun.Order {
     fileprivate var request: ChannelRequest {
         switch self {
         case .create(let storesNewest): .create(storesNewest ? .newest : .none)
-        case .read(let channel): .read(channel.id)
+        case .read(let channel): .read(channel)
         case .list: .list
-        case .delete(let channel): .delete(channel.id)
+        case .delete(let channel): .delete(channel)
         }
     }
 }

@@ -358,7 +358,7 @@ final class ShardBench {
                 hasTimingHeaders: false
             ),
             engine: try EngineSettings(
-                credentials: zip(apns.credentials, materials).map(CredentialScope.init),
+                credentials: apns.scopes(materials),
                 // One connection at a time, and the next one at once.
                 pool: PoolMachine.Limits(
                     maxConnections: 1,

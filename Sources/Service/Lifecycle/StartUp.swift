@@ -125,7 +125,7 @@ struct StartUp {
         let limits = configuration.limits
         do throws(CredentialProblems) {
             return try EngineSettings(
-                credentials: zip(apns.credentials, materials).map(CredentialScope.init),
+                credentials: apns.scopes(materials),
                 pool: PoolMachine.Limits(
                     minConnections: apns.connections.min,
                     maxConnections: apns.connections.max,

@@ -48,17 +48,12 @@ package struct ChannelRun {
             )
         }
         let materials = try configuration.apns.readMaterials()
-        let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
-        let route = try CredentialRouting(scopes).route(
+        let scopes = configuration.apns.scopes(materials)
+        let route = try CredentialRouting(scopes).requiredRoute(
             for: .bundleID(bundleID),
             pushType: .liveactivity,
             environment: environment
         )
-        guard let route else {
-            throw ServiceError(
-                text: "apns.credentials: none covers \(bundleID) (NoCredential); add one"
-            )
-        }
         let material = materials[route.credential]
         let endpoint = try configuration.apns.readEndpoints()
             .managementEndpoint(route.environment, material)

@@ -97,17 +97,12 @@ package struct PushRun {
 
     private func way(of event: Event) throws -> Way {
         let materials = try configuration.apns.readMaterials()
-        let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
-        let route = try CredentialRouting(scopes).route(
+        let scopes = configuration.apns.scopes(materials)
+        let route = try CredentialRouting(scopes).requiredRoute(
             for: event.destination,
             pushType: event.pushType,
             environment: event.environment
         )
-        guard let route else {
-            throw ServiceError(
-                text: "apns.credentials: none covers the event's bundle ID (NoCredential); add one"
-            )
-        }
         let isByCertificate = materials[route.credential].certificate != nil
         let isSendable = event.pushType.isSendable(
             byCertificate: isByCertificate,

@@ -116,7 +116,7 @@ extension Configuration.Kafka {
 extension Configuration.Source {
     fileprivate static func read(from root: ConfigurationSection) -> [Self] {
         guard root.hasList("sources") || root.reader.isDescribing else {
-            root.noteDefault("sources", "[notifications]")
+            root.note("sources", "[notifications]")
             return [Self(topic: KafkaTopic("notifications"), weight: 1)]
         }
         return root.entries("sources", Self.init)

@@ -57,6 +57,13 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     }
 }
 
+extension Configuration {
+    /// A problem with the value of a key.
+    func problem(_ message: String, at path: String) -> ConfigurationProblem {
+        ConfigurationProblem(path: path, message: message, location: locations[path])
+    }
+}
+
 /// All problems with the configuration; never empty.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     package let problems: [ConfigurationProblem]

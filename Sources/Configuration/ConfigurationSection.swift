@@ -100,11 +100,6 @@ final class ConfigurationSection {
         return true
     }
 
-    /// Adds the default of an absent list to the summary.
-    func noteDefault(_ name: String, _ text: String) {
-        note(name, text)
-    }
-
     /// Reports every key that was not defined.
     func finish() {
         for pair in pairs where !known.contains(pair.key) {
@@ -167,6 +162,7 @@ final class ConfigurationSection {
         )
     }
 
+    /// Adds a value, or the default of an absent key, to the summary.
     func note(_ name: String, _ text: String) {
         reader.noteValue(text, at: fullPath(name))
     }

@@ -37,13 +37,7 @@ extension Configuration {
                 kafka.properties[property] = try Self.propertyText(path)
             } catch {
                 let key = "kafka.properties.\(KafkaPropertyFile.key(of: property))"
-                problems.append(
-                    ConfigurationProblem(
-                        path: key,
-                        message: "\(path.quoted) \(error.sentence)",
-                        location: locations[key]
-                    )
-                )
+                problems.append(problem("\(path.quoted) \(error.sentence)", at: key))
             }
         }
         return problems

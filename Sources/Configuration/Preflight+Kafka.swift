@@ -23,11 +23,9 @@ extension Configuration {
             } catch .notRegular where mayBeDirectory {
                 return nil
             } catch {
-                let path = "kafka.properties.\(property)"
-                return ConfigurationProblem(
-                    path: path,
-                    message: "\(file.quoted) \(error); check the path",
-                    location: locations[path]
+                return problem(
+                    "\(file.quoted) \(error); check the path",
+                    at: "kafka.properties.\(property)"
                 )
             }
         }

@@ -42,12 +42,11 @@ extension Configuration {
         guard let folder = log.inputsFolder else { return [] }
         // A dot entry exists only in a folder.
         guard unsafe access(folder + "/.", W_OK | X_OK) != 0 else { return [] }
-        let (path, error) = ("log.inputs_folder", FileError.unwritable(errno))
+        let error = FileError.unwritable(errno)
         return [
-            ConfigurationProblem(
-                path: path,
-                message: "\(folder.quoted) \(error); expected a writable folder",
-                location: locations[path]
+            problem(
+                "\(folder.quoted) \(error); expected a writable folder",
+                at: "log.inputs_folder"
             )
         ]
     }
@@ -64,11 +63,9 @@ extension Configuration {
             _ = try source.read(limit: limit)
             return nil
         } catch {
-            let path = "\(section).\(source.key(name))"
-            return ConfigurationProblem(
-                path: path,
-                message: "\(source) \(error); check the path",
-                location: locations[path]
+            return problem(
+                "\(source) \(error); check the path",
+                at: "\(section).\(source.key(name))"
             )
         }
     }

@@ -67,14 +67,12 @@ extension Configuration {
                 case .file? = locations[path]
             else { return nil }
             let steps = path.split(separator: ".").map(String.init)
-            let problem = ConfigurationProblem(
-                path: path,
-                message: "is a secret in the configuration file; write it into a file of its own"
+            return problem(
+                "is a secret in the configuration file; write it into a file of its own"
                     + " and set \(KafkaPropertyFile.key(of: property)), or set the variable"
                     + " \(ConfigurationReader.variable(for: steps))",
-                location: locations[path]
-            )
-            return problem.description
+                at: path
+            ).description
         }
     }
 }

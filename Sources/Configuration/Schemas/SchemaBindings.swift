@@ -111,13 +111,7 @@ extension Configuration {
             _ = try payloadSchemas()
             return []
         } catch {
-            return error.problems.map { problem in
-                ConfigurationProblem(
-                    path: problem.path,
-                    message: problem.message,
-                    location: locations[problem.path]
-                )
-            }
+            return error.problems.map { problem($0.message, at: $0.path) }
         }
     }
 }

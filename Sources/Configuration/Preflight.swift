@@ -14,13 +14,21 @@ extension Configuration {
     ///
     /// - Returns: One problem for each bad file, with its key.
     package func preflight() -> [ConfigurationProblem] {
-        var sources: [(section: String, name: String, source: SecretSource?)] = []
-        for (index, credential) in apns.credentials.enumerated() {
-            sources += credential.sources.map {
-                ("apns.credentials.\(index)", $0.name, .some($0.source))
-            }
+        let missing = sourcesBySection.flatMap { section, sources in
+            sources.compactMap { problem(section, $0.name, $0.source) }
         }
-        sources += [
+        return missing + inputsFolderProblems() + kafkaFileProblems() + schemaProblems()
+    }
+
+    /// The files and variables that each section names, by the names of their keys without `_file`.
+    ///
+    /// `exposedSecrets` reads this list too. Those of `kafka.properties` are not in it.
+    var sourcesBySection: [(section: String, sources: [(name: String, source: SecretSource)])] {
+        var found: [(section: String, sources: [(name: String, source: SecretSource)])] = []
+        for (index, credential) in apns.credentials.enumerated() {
+            found.append(("apns.credentials.\(index)", credential.sources))
+        }
+        let others: [(section: String, name: String, source: SecretSource?)] = [
             ("apns", "ca", apns.caFile.map(SecretSource.file)),
             ("apns", "proxy_password", apns.proxyPassword),
             ("admin", "bearer_token", admin.bearerToken),
@@ -31,10 +39,12 @@ extension Configuration {
             ("schema_registry", "password", schemaRegistry.password),
             ("schema_registry", "bearer_token", schemaRegistry.bearerToken),
         ]
-        let missing = sources.compactMap { section, name, source in
-            source.flatMap { problem(section, name, $0) }
+        for (section, name, source) in others {
+            guard let source else { continue }
+            if found.last?.section != section { found.append((section, [])) }
+            found[found.count - 1].sources.append((name, source))
         }
-        return missing + inputsFolderProblems() + kafkaFileProblems() + schemaProblems()
+        return found
     }
 
     /// The folder must exist and be writable, because the files in it are created with new names.

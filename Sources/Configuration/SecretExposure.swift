@@ -31,28 +31,13 @@ extension FileRights {
 extension Configuration {
     /// The secret files that others may read, one per line; symbolic links are followed.
     package func exposedSecrets() -> [String] {
-        let own = apns.credentials.enumerated().flatMap { index, credential in
-            credential.exposedSecrets().map { "apns.credentials.\(index).\($0)" }
-        }
-        let others: [(path: String, name: String, source: SecretSource?)] = [
-            ("apns", "proxy_password", apns.proxyPassword),
-            ("admin", "bearer_token", admin.bearerToken),
-            // The key is in the certificate's file if it has no file of its own.
-            (
-                "admin", admin.privateKey == nil ? "certificate" : "private_key",
-                admin.privateKey ?? admin.certificateFile.map(SecretSource.file)
-            ),
-            ("log", "fingerprint_key", log.fingerprintKey),
-            ("schema_registry", "password", schemaRegistry.password),
-            ("schema_registry", "bearer_token", schemaRegistry.bearerToken),
-        ]
-        let lines = others.compactMap { path, name, source in
-            source?.exposure(name).map { "\(path).\($0)" }
+        let own = sourcesBySection.flatMap { section, sources in
+            SecretSource.exposures(of: sources).map { "\(section).\($0)" }
         }
         let kafka = kafkaSecretFiles.compactMap { key, path in
             SecretSource.file(path).exposure.map { "kafka.properties.\(key): \($0)" }
         }
-        return own + lines + kafka
+        return own + kafka
     }
 }
 
@@ -79,20 +64,27 @@ extension Configuration {
 
 extension Configuration.Credential {
     /// Checks this credential's files; each line contains the key's name within the credential.
-    package func exposedSecrets() -> [String] {
-        let hasKeyFile = sources.contains { $0.name == "private_key" }
+    package func exposedSecrets() -> [String] { SecretSource.exposures(of: sources) }
+}
+
+extension SecretSource {
+    /// Checks the sources of one section; each line starts with the key's name.
+    ///
+    /// A new source is taken for a secret unless it is named here.
+    fileprivate static func exposures(
+        of sources: [(name: String, source: SecretSource)]
+    ) -> [String] {
+        let hasKey = sources.contains { $0.name == "private_key" }
         return sources.compactMap { name, source in
             switch name {
-            case "key_id": nil
-            // The key is in the certificate's file if it has no file of its own.
-            case "certificate": hasKeyFile ? nil : source.exposure(name)
+            case "ca", "key_id": nil
+            // The key is in the certificate's file if it has no source of its own.
+            case "certificate": hasKey ? nil : source.exposure(name)
             default: source.exposure(name)
             }
         }
     }
-}
 
-extension SecretSource {
     fileprivate func exposure(_ name: String) -> String? {
         exposure.map { "\(key(name)): \($0)" }
     }

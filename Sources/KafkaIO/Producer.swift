@@ -24,8 +24,8 @@ public enum ProducerEvent: Hashable, Sendable {
 
 /// An idempotent producer with `acks=all`.
 ///
-/// Belongs to one thread; no call blocks. It can be discarded at any time (`abandon`): callers keep
-/// each record until its delivery report, so nothing in the producer is needed.
+/// Belongs to one thread; no public call blocks. It can be discarded at any time (`abandon`):
+/// callers keep each record until its delivery report, so nothing in the producer is needed.
 public final class Producer {
     let client: ClientHandle
     /// The number of records without a delivery report.
@@ -114,6 +114,14 @@ public final class Producer {
         }
         client.ring()
         return true
+    }
+
+    /// Waits for an event, and appends it if one comes in time.
+    ///
+    /// The only call that blocks; for a client without an eventfd.
+    func waitForEvent(milliseconds: Int32, into events: inout [ProducerEvent]) {
+        guard let event = client.nextEvent(waitMilliseconds: milliseconds) else { return }
+        translate(event, into: &events)
     }
 
     /// Discards the producer: no report follows, and queued records may or may not be written.

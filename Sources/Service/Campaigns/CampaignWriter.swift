@@ -85,11 +85,10 @@ final class CampaignWriter: Sendable {
     // MARK: On the thread
 
     private func carryOutAll() {
-        var producer: OrderProducer?
+        var producer: SingleRecordProducer?
         while let job = nextJob() {
             job.reply(carryOut(job, &producer))
         }
-        producer?.end()
     }
 
     /// Nil: the thread ends.
@@ -103,7 +102,7 @@ final class CampaignWriter: Sendable {
         }
     }
 
-    private func carryOut(_ job: Job, _ producer: inout OrderProducer?) -> CampaignAnswer {
+    private func carryOut(_ job: Job, _ producer: inout SingleRecordProducer?) -> CampaignAnswer {
         let (request, campaign) = (job.request, job.request.campaign)
         guard SystemClock.now < job.end else {
             return .unavailable(
@@ -118,17 +117,28 @@ final class CampaignWriter: Sendable {
         } catch {
             return .refused("\(campaign) \(error.predicate)")
         }
-        do throws(OrderProducer.Failure) {
-            let open: OrderProducer
+        let open: SingleRecordProducer
+        do throws(KafkaError) {
             if let producer {
                 open = producer
             } else {
-                open = try OrderProducer(reader.topic, reader.kafka)
+                open = try SingleRecordProducer(
+                    bootstrapServers: reader.kafka.bootstrapServers,
+                    properties: reader.kafka.properties
+                )
                 producer = open
             }
-            try open.write(order, of: campaign, until: SystemClock.now + Self.answerPatience)
         } catch {
-            producer?.end()
+            return failed(request, because: "\(error)")
+        }
+        do throws(SingleRecordProducer.Failure) {
+            try open.write(
+                order?.value,
+                key: campaign.utf8,
+                to: reader.topic,
+                within: Self.answerPatience
+            )
+        } catch {
             producer = nil
             return told(error, request)
         }
@@ -141,37 +151,40 @@ final class CampaignWriter: Sendable {
         return .written("\(campaign): \(summary)")
     }
 
-    private func told(_ failure: OrderProducer.Failure, _ request: CampaignRequest)
-        -> CampaignAnswer
-    {
-        let (topic, campaign) = (reader.topic, request.campaign)
-        let answer: CampaignAnswer
-        let cause: String
+    private func told(
+        _ failure: SingleRecordProducer.Failure,
+        _ request: CampaignRequest
+    ) -> CampaignAnswer {
         switch failure {
         case .unanswered:
-            cause = "no answer from Kafka"
-            answer = .unanswered(
-                "\(campaign): Kafka did not acknowledge the order; it may be written: see what holds"
-                    + " before you try again"
+            noteFailure(request, "no answer from Kafka")
+            return .unanswered(
+                "\(request.campaign): Kafka did not acknowledge the order; it may be written: see"
+                    + " what holds before you try again"
             )
-        case .failed(let text):
-            cause = text
-            answer = .failed("\(campaign): nothing was written: \(text)")
         case .refused(let error):
-            cause =
+            let topic = reader.topic
+            let cause =
                 error.code == .topicAuthorizationFailed
                 ? "the service has no right to write to '\(topic)'; give its principal Write on it"
                 : "'\(topic)' cannot be written: \(error)"
-            answer = .failed("\(campaign): nothing was written: \(cause)")
+            return failed(request, because: cause)
         }
+    }
+
+    private func failed(_ request: CampaignRequest, because cause: String) -> CampaignAnswer {
+        noteFailure(request, cause)
+        return .failed("\(request.campaign): nothing was written: \(cause)")
+    }
+
+    private func noteFailure(_ request: CampaignRequest, _ cause: String) {
         log.warning(
             "campaign order not written",
             [
-                .campaign: "\(campaign)", .order: request.action.rawValue, .user: request.user,
-                .error: cause,
+                .campaign: "\(request.campaign)", .order: request.action.rawValue,
+                .user: request.user, .error: cause,
             ]
         )
-        return answer
     }
 
     // MARK: Orders that are not read yet
@@ -195,75 +208,6 @@ final class CampaignWriter: Sendable {
     ) {
         let own = Unread(order: order, known: known, end: SystemClock.now + Self.readPatience)
         unread.withLock { $0[campaign] = own }
-    }
-}
-
-/// A producer for single records of the campaigns' topic.
-private final class OrderProducer {
-    enum Failure: Error {
-        /// Nothing was written.
-        case failed(String)
-        /// Kafka refused the record.
-        case refused(KafkaError)
-        /// The record may be written.
-        case unanswered
-    }
-
-    private let topic: KafkaTopic
-    private let producer: Producer
-    private let wakeup: Wakeup
-    private let loop: EventLoop
-
-    init(_ topic: KafkaTopic, _ kafka: KafkaAccess) throws(Failure) {
-        self.topic = topic
-        do {
-            wakeup = try Wakeup()
-            loop = try EventLoop()
-            try loop.register(wakeup.fileDescriptor, id: 0, interest: .read)
-            producer = try Producer(
-                bootstrapServers: kafka.bootstrapServers,
-                properties: kafka.properties,
-                wakeup: wakeup.fileDescriptor
-            )
-        } catch {
-            throw .failed("\(error)")
-        }
-    }
-
-    func end() {
-        producer.abandon()
-    }
-
-    /// Returns when Kafka has acknowledged the record.
-    func write(
-        _ order: CampaignOrder?,
-        of campaign: CampaignName,
-        until end: Instant
-    ) throws(Failure) {
-        do throws(ProduceError) {
-            try producer.produce(topic: topic, key: campaign.utf8, value: order?.value, tag: 0)
-        } catch {
-            switch error {
-            case .queueFull: preconditionFailure("the queue has room for one record")
-            case .refused(let cause): throw .refused(cause)
-            }
-        }
-        var events: [ProducerEvent] = []
-        while SystemClock.now < end {
-            wakeup.drain()
-            _ = producer.poll(budget: 100, into: &events)
-            for case .deliveryReported(_, let error) in events {
-                guard let error else { return }
-                throw error.mayBeWritten ? .unanswered : .refused(error)
-            }
-            events.removeAll(keepingCapacity: true)
-            do throws(SystemError) {
-                try loop.wait(until: min(end, SystemClock.now + .seconds(1))) { _, _ in }
-            } catch {
-                throw .unanswered
-            }
-        }
-        throw .unanswered
     }
 }
 

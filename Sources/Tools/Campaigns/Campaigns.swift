@@ -226,59 +226,30 @@ package struct Campaigns {
         of campaign: CampaignName,
         to topic: KafkaTopic
     ) throws(WriteError) {
-        do throws(ServiceError) {
-            let waiter = try CommandWaiter()
-            let producer = try makeProducer(waiter)
-            defer { producer.abandon() }
-            try produce(order, of: campaign, to: topic, producer)
-            let end = SystemClock.now + Self.patience
-            var events: [ProducerEvent] = []
-            reports: while SystemClock.now < end {
-                _ = producer.poll(budget: 100, into: &events)
-                for case .deliveryReported(_, let error) in events {
-                    guard let error else { return }
-                    if error.mayBeWritten { break reports }
-                    throw ServiceError(text: "\(Self.key): '\(topic)' cannot be written: \(error)")
-                }
-                events.removeAll(keepingCapacity: true)
-                try waiter.wait(until: end)
-            }
-        } catch {
-            throw .failed(error)
-        }
-        throw .unanswered(
-            ServiceError(
-                text: "\(Self.key): Kafka did not acknowledge the order; it may be written: list"
-                    + " the campaigns before you try again"
-            )
-        )
-    }
-
-    private func makeProducer(_ waiter: CommandWaiter) throws(ServiceError) -> Producer {
+        let producer: SingleRecordProducer
         do throws(KafkaError) {
-            return try Producer(
+            producer = try SingleRecordProducer(
                 bootstrapServers: configuration.kafka.bootstrapServers,
-                properties: configuration.kafka.properties,
-                wakeup: waiter.wakeup.fileDescriptor
+                properties: configuration.kafka.properties
             )
         } catch {
-            throw ServiceError(text: "kafka.properties: \(error.text)")
+            throw .failed(ServiceError(text: "kafka.properties: \(error.text)"))
         }
-    }
-
-    private func produce(
-        _ order: CampaignOrder?,
-        of campaign: CampaignName,
-        to topic: KafkaTopic,
-        _ producer: Producer
-    ) throws(ServiceError) {
-        do throws(ProduceError) {
-            try producer.produce(topic: topic, key: campaign.utf8, value: order?.value, tag: 0)
+        do throws(SingleRecordProducer.Failure) {
+            try producer.write(order?.value, key: campaign.utf8, to: topic, within: Self.patience)
         } catch {
             switch error {
-            case .queueFull: preconditionFailure("the queue has room for one record")
             case .refused(let cause):
-                throw ServiceError(text: "\(Self.key): '\(topic)' cannot be written: \(cause)")
+                throw .failed(
+                    ServiceError(text: "\(Self.key): '\(topic)' cannot be written: \(cause)")
+                )
+            case .unanswered:
+                throw .unanswered(
+                    ServiceError(
+                        text: "\(Self.key): Kafka did not acknowledge the order; it may be written:"
+                            + " list the campaigns before you try again"
+                    )
+                )
             }
         }
     }

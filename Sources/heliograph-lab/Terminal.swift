@@ -37,7 +37,8 @@ enum Terminal {
     }
 
     private static func write(_ text: String) {
-        StandardError.write(Array(text.utf8), to: STDOUT_FILENO)
+        // However long it takes: unlike a log, this output is all that the reader wants.
+        _ = writeWhole(Array(text.utf8), to: STDOUT_FILENO, patienceMilliseconds: -1)
     }
 
     /// Ends the process without waiting for the libraries' threads.

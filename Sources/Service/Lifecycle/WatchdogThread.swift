@@ -12,6 +12,8 @@ import Vocabulary
 enum WatchdogThread {
     /// `EX_TEMPFAIL` in sysexits.h: try again.
     static let exitCode: Int32 = 75
+    /// How long to wait for the last log line.
+    private static let secondsToLog: UInt32 = 1
 
     static func start(watching controls: [ShardControl], log: Log) {
         let thread = Thread { watch(controls, log) }
@@ -29,6 +31,7 @@ enum WatchdogThread {
             for (index, control) in controls.enumerated() {
                 let verdict = watchdogs[index].looked(at: control.watchdogReading, now: now)
                 guard let problem = problem(verdict) else { continue }
+                endSoon()
                 log.critical(
                     "shard is stuck; exiting",
                     [.shard: "\(index)", .problem: problem]
@@ -36,6 +39,16 @@ enum WatchdogThread {
                 fflush(nil)
                 _exit(exitCode)
             }
+        }
+    }
+
+    /// Ends the process even if this thread does not return from logging.
+    ///
+    /// What holds up the shard may also hold a lock that logging needs.
+    private static func endSoon() {
+        Thread.detachNewThread {
+            sleep(secondsToLog)
+            _exit(exitCode)
         }
     }
 

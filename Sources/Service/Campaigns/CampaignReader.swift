@@ -120,6 +120,8 @@ private struct FollowedOrders: FollowedTopic {
 
     func began(wakeup _: Int32) {}
 
+    func ended() {}
+
     mutating func took(
         _ records: [Record],
         by topic: TopicReader

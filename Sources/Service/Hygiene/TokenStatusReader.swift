@@ -91,12 +91,16 @@ private struct FollowedStatuses: FollowedTopic {
 
     mutating func began(wakeup: Int32) {
         hasCaughtUp = false
-        tombstones?.end()
         tombstones = TombstoneWriter(
             topic: reader.follower.topic,
             kafka: reader.kafka,
             wakeup: wakeup
         )
+    }
+
+    mutating func ended() {
+        tombstones?.end()
+        tombstones = nil
     }
 
     mutating func took(_ records: [Record], by topic: TopicReader) -> TopicFollower.Step {

@@ -12,7 +12,8 @@ struct TombstoneWriter {
     private var waiting: [[UInt8]] = []
     private var producer: Producer?
 
-    /// `wakeup` is a non-blocking eventfd, signalled when `write` must be called again.
+    /// `wakeup` is a non-blocking eventfd, signalled when `write` must be called again; call `end`
+    /// before it is closed.
     init(topic: KafkaTopic, kafka: KafkaAccess, wakeup: Int32) {
         self.topic = topic
         self.kafka = kafka

@@ -13,6 +13,9 @@ protocol FollowedTopic {
     /// A client reads the topic, from `next`; `wakeup` is an eventfd that interrupts the wait for
     /// records.
     mutating func began(wakeup: Int32)
+    /// That client reads no more, and `wakeup` is about to be closed: nothing may signal it any
+    /// longer.
+    mutating func ended()
     /// These records were read, perhaps none.
     mutating func took(
         _ records: [Record],
@@ -118,8 +121,10 @@ final class TopicFollower: Sendable {
             properties: kafka.properties,
             wakeup: wakeup.fileDescriptor
         )
-        defer { reader.destroyAside() }
+        // The descriptor's number may be reused once it is closed.
+        defer { withExtendedLifetime(wakeup) { reader.destroyAside() } }
         followed.began(wakeup: wakeup.fileDescriptor)
+        defer { followed.ended() }
         var records: [Record] = []
         var readCount = 0
         var nextProgress = SystemClock.now + Self.progressInterval

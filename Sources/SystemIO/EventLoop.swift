@@ -107,7 +107,8 @@ public struct Readiness: OptionSet, Hashable, Sendable {
         }
     }
 
-    private static func milliseconds(until deadline: Instant?) -> Int32 {
+    /// The timeout of poll(2) and epoll(7) for a deadline; nil: without limit.
+    static func milliseconds(until deadline: Instant?) -> Int32 {
         guard let deadline else { return -1 }
         let now = SystemClock.now
         // Compared first: the distance to the earliest possible instant does not fit a duration.

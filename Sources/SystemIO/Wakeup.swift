@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+public import Vocabulary
 
 /// An `eventfd(2)` that wakes an event loop from another thread.
 ///
@@ -29,5 +30,19 @@ public final class Wakeup: Sendable {
         var count: eventfd_t = 0
         // SAFETY: eventfd_read writes one counter.
         _ = unsafe eventfd_read(fileDescriptor, &count)
+    }
+
+    /// Waits until it is signalled, at most until `deadline`; needs no other descriptor.
+    ///
+    /// The signals stay until `drain()`.
+    ///
+    /// - Returns: whether it is signalled.
+    public func wait(until deadline: Instant) -> Bool {
+        var interest = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            // SAFETY: poll writes its result into the one structure that it is given.
+            let count = unsafe poll(&interest, 1, EventLoop.milliseconds(until: deadline))
+            guard count < 0, errno == EINTR else { return count > 0 }
+        }
     }
 }

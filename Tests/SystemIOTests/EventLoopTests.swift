@@ -29,6 +29,15 @@ import Vocabulary
         #expect(told == [7])
     }
 
+    @Test func `a wakeup can be waited for without a loop`() throws {
+        let wakeup = try Wakeup()
+        #expect(!wakeup.wait(until: SystemClock.now))
+        wakeup.signal()
+        #expect(wakeup.wait(until: Instant(nanoseconds: .max)))
+        wakeup.drain()
+        #expect(!wakeup.wait(until: Instant(nanoseconds: .min)))
+    }
+
     @Test func `a deregistered descriptor is not reported`() throws {
         let loop = try EventLoop()
         let wakeup = try Wakeup()

@@ -103,7 +103,7 @@ final class TopicFollower: Sendable {
                 latestTrouble.withLock { $0 = trouble }
                 let isRecreated = (error as? KafkaError)?.code == .offsetOutOfReach
                 followed.failed(trouble, isRecreated: isRecreated)
-                try? wait(retryDelay)
+                _ = stopWakeup.wait(until: SystemClock.now + retryDelay)
             }
         }
     }
@@ -152,12 +152,5 @@ final class TopicFollower: Sendable {
             let deadlines = [until, reader.hasReachedEnd ? nil : nextProgress]
             try loop.wait(until: deadlines.compactMap(\.self).min()) { _, _ in }
         }
-    }
-
-    /// Waits for the duration, or until it is stopped.
-    private func wait(_ duration: Duration) throws {
-        let loop = try EventLoop()
-        try loop.register(stopWakeup.fileDescriptor, id: LoopID.stop, interest: .read)
-        try loop.wait(until: SystemClock.now + duration) { _, _ in }
     }
 }

@@ -54,7 +54,9 @@ struct ServerLoop: ~Copyable {
                 pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             }
             let own = descriptors.count
-            if acceptsFrom.map({ $0 <= now }) ?? true {
+            // A time in the past would keep the loop from waiting.
+            if let time = acceptsFrom, time <= now { acceptsFrom = nil }
+            if acceptsFrom == nil {
                 descriptors.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
             }
             let first = descriptors.count
@@ -126,7 +128,6 @@ struct ServerLoop: ~Copyable {
 
     /// Accepts the waiting peers.
     private mutating func accept(now: ContinuousClock.Instant) {
-        acceptsFrom = nil
         // Bounded, so that connected peers are served between two bursts.
         for _ in 0..<max(1, limits.maxConnections) {
             let descriptor = Glibc.accept(listener, nil, nil)

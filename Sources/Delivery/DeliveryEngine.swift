@@ -1288,7 +1288,7 @@ public struct DeliveryEngine: Sendable {
         // Records of the tally come before the turn's steps, thus before a `begin` among them. Such
         // a transaction has no outcomes yet.
         let mayTally = tally.mayWrite && !decision.transactions.contains(.begin)
-        if publishing.commit(commits, withTally: mayTally) {
+        if publishing.commit(commits, withTally: mayTally, now: now.instant) {
             if mayTally { decision.tallies += tally.takeRecords() }
         } else {
             assignment.commitFinished(failed: [])

@@ -235,8 +235,12 @@ struct Publishing: Sendable {
     }
 
     /// - Returns: false if there was nothing to commit.
-    mutating func commit(_ commits: [PartitionCommit], withTally: Bool) -> Bool {
-        transactions?.commit(commits, withTally: withTally) ?? false
+    mutating func commit(
+        _ commits: [PartitionCommit],
+        withTally: Bool,
+        now: Instant
+    ) -> Bool {
+        transactions?.commit(commits, withTally: withTally, now: now) ?? false
     }
 
     /// Whether `close` would have an effect.

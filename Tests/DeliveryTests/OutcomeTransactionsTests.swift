@@ -216,7 +216,7 @@ struct OutcomeTransactionsTests {
                 continue
             }
             for _ in members { bench.machine.memberFinished() }
-            _ = bench.machine.commit([])
+            _ = bench.machine.commit([], now: bench.now)
             guard case .committed(let committed) = bench.machine.callSucceeded() else {
                 Issue.record("not committed: \(bench.machine.phase)")
                 return
@@ -269,9 +269,32 @@ struct OutcomeTransactionsTests {
         _ = bench.machine.callSucceeded()
         bench.machine.close()
         #expect(bench.machine.isReadyToCommit)
-        let isCommitting = bench.machine.commit([])
+        let isCommitting = bench.machine.commit([], now: bench.now)
         #expect(!isCommitting)
         #expect(bench.machine.phase == .open)
+    }
+
+    @Test(arguments: [false, true])
+    func `A transaction without deliveries is also aborted by its timeout`(isOfTally: Bool) {
+        let rows: [(age: Duration, phase: OutcomeTransactions.Phase)] = [
+            (.zero, .ended(.fenced)), (MachineBench.timeout, .opening),
+        ]
+        for (age, phase) in rows {
+            var bench = MachineBench()
+            _ = bench.machine.callSucceeded()
+            bench.now = bench.now + .seconds(60)
+            bench.machine.close()
+            let commits = isOfTally ? [] : [MachineBench.offsets]
+            let isCommitting = bench.machine.commit(
+                commits,
+                withTally: isOfTally,
+                now: bench.now
+            )
+            #expect(isCommitting)
+            bench.now = bench.now + age
+            _ = bench.machine.callFailed(.fenced, isInDoubt: false, now: bench.now)
+            #expect(bench.machine.phase == phase)
+        }
     }
 
     @Test func `Aborted deliveries are repeated first, after a pause`() {
@@ -319,7 +342,7 @@ struct OutcomeTransactionsTests {
         #expect(again.last?.records == [.outcome])
         bench.machine.close()
         for _ in again { bench.machine.memberFinished() }
-        _ = bench.machine.commit([])
+        _ = bench.machine.commit([], now: bench.now)
         let answer = bench.machine.callSucceeded()
         #expect(answer == .committed(again.map { .init($0.id, [.outcome]) }))
     }
@@ -335,7 +358,7 @@ struct OutcomeTransactionsTests {
         bench.machine.close()
         bench.machine.memberFinished()
         #expect(bench.machine.isReadyToCommit)
-        let isCommitting = bench.machine.commit([])
+        let isCommitting = bench.machine.commit([], now: bench.now)
         #expect(isCommitting)
         let answer = bench.machine.callSucceeded()
         #expect(answer == .committed([.init(MachineBench.id(1), [.outcome])]))
@@ -363,13 +386,19 @@ private struct MachineBench {
     var machine = OutcomeTransactions(timeout: MachineBench.timeout)
     var now = Instant(nanoseconds: 0)
 
+    static let offsets = PartitionCommit(
+        partition: PartitionID(index: 0),
+        offset: Offset(1),
+        metadata: ""
+    )
+
     static func id(_ slot: UInt32) -> DeliveryID { DeliveryID(slot: slot, generation: 1) }
 
     /// Starts a transaction that is accepted; returns its records.
     mutating func writeAll() -> [DeliveryID] {
         machine.close()
         for _ in machine.members { machine.memberFinished() }
-        _ = machine.commit([])
+        _ = machine.commit([], now: now)
         guard case .committed(let written) = machine.callSucceeded() else { return [] }
         return written.map(\.delivery)
     }
@@ -421,6 +450,6 @@ private struct MachineBench {
     private mutating func commit() {
         machine.close()
         machine.memberFinished()
-        _ = machine.commit([])
+        _ = machine.commit([], now: now)
     }
 }

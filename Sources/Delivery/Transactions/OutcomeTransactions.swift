@@ -86,7 +86,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     private var tries = 0
     private var repeatAt: Instant?
     private var resumeAt: Instant?
-    /// When the current transaction took its first record.
+    /// When the current transaction took its first record, or its offsets.
     private var begunAt: Instant?
     private var refusedOutcomes = RefusedOutcomes()
     private var size = TransactionSize()
@@ -263,8 +263,13 @@ public struct OutcomeTransactions: Hashable, Sendable {
     /// - Parameters:
     ///   - commits: The offsets.
     ///   - withTally: Whether the caller adds records of the tally topic.
+    ///   - now: The time.
     /// - Returns: false if there was nothing to commit.
-    public mutating func commit(_ commits: [PartitionCommit], withTally: Bool = false) -> Bool {
+    public mutating func commit(
+        _ commits: [PartitionCommit],
+        withTally: Bool = false,
+        now: Instant
+    ) -> Bool {
         precondition(isReadyToCommit, "a transaction with unacknowledged records")
         guard !commits.isEmpty || !members.isEmpty || withTally else {
             phase = .open
@@ -272,6 +277,8 @@ public struct OutcomeTransactions: Hashable, Sendable {
         }
         phase = .committing
         tries = 0
+        // Without deliveries, it begins with the offsets or the tally.
+        begunAt = begunAt ?? now
         steps.append(.commit(commits))
         return true
     }

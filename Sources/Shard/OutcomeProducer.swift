@@ -28,7 +28,8 @@ package struct OutcomeProducer: ~Copyable {
     private var hasMore = false
     private var events: [ProducerEvent] = []
     private var records: OutcomeRecords
-    /// Records that the producer's full queue did not accept; retried once there is room.
+    /// Records that the producer's full queue did not accept, and those after them; retried once
+    /// there is room.
     private var refused: [OutgoingRecord] = []
     /// For producers that fail right after their creation.
     private var backoff = ProducerBackoff()
@@ -97,7 +98,7 @@ package struct OutcomeProducer: ~Copyable {
 
     // MARK: - Records
 
-    /// Produces a record; keeps it if the queue is full.
+    /// Produces a record; keeps it if the queue is full, or others wait for room.
     package mutating func publish(
         _ record: OutgoingRecord,
         source: TopicPartition,
@@ -105,9 +106,16 @@ package struct OutcomeProducer: ~Copyable {
         now: Moment
     ) -> OutcomeNews? {
         // While waiting, nothing is produced: the next producer gets all unacknowledged records.
-        guard !backoff.isWaiting, let encoded = records.encode(record, source: source)
+        guard !backoff.isWaiting else { return nil }
+        // A smaller record must not overtake one that waits for room: of a token's statuses, the
+        // last one counts.
+        guard refused.isEmpty || singles.contains(record.tag) else {
+            refused.append(record)
+            return nil
+        }
+        guard let encoded = records.encode(record, source: source),
+            let producer = producer(of: record.tag)
         else { return nil }
-        guard let producer = producer(of: record.tag) else { return nil }
         do throws(ProduceError) {
             try producer.produce(
                 topic: encoded.topic,

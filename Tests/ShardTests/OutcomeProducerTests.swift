@@ -214,6 +214,39 @@ import Vocabulary
         #expect(word(news) == "nothing" && bench.decide().publications.isEmpty)
     }
 
+    @Test func `a small record does not overtake a large one that the queue has no room for`()
+        throws
+    {
+        let bench = try PartsBench()
+        let wakeup = try Wakeup()
+        let producer = try Producer(
+            bootstrapServers: "127.0.0.1:1",
+            properties: ["queue.buffering.max.kbytes": "2"],
+            wakeup: wakeup.fileDescriptor
+        )
+        defer { producer.abandon() }
+        var outcomes = OutcomeProducer(
+            bench.settings,
+            shard: 0,
+            producer,
+            wakeup: wakeup,
+            workerWakeup: wakeup
+        )
+        bench.take(String(repeating: "x", count: 4000))
+        let records = bench.decide().publications
+        let small = try #require(records.first { $0.tag.publication == .outcome })
+        let large = try #require(records.first { $0.tag.publication == .deadLetter })
+        let source = bench.partitions[bench.partition]
+        var outstanding: [Int] = []
+        for record in [small, large, small] {
+            _ = outcomes.publish(record, source: source, &bench.engine, now: bench.now)
+            outstanding.append(producer.outstanding)
+        }
+        #expect(outstanding == [1, 1, 1])
+        _ = outcomes.publishRefused(bench.partitions, &bench.engine, now: bench.now)
+        #expect(producer.outstanding == 1)
+    }
+
     @Test func `an error that is not fatal is only reported`() throws {
         let published = try Published()
         let bench = published.bench

@@ -62,8 +62,7 @@ struct ShardGroup: Sendable {
             controls.contains(where: \.isShutdownRequested)
         }
         guard topicWait.trouble == nil else { return }
-        async let reading: Void = readTokenStatus()
-        async let following: Void = readCampaigns()
+        followTopics()
         await tokenStatus?.waitUntilLoaded()
         await campaigns?.waitUntilLoaded()
         var failures: [ServiceError] = []
@@ -74,8 +73,6 @@ struct ShardGroup: Sendable {
         }
         tokenStatus?.stop()
         campaigns?.stop()
-        await reading
-        await following
         guard failures.isEmpty else {
             throw ServiceError(lines: failures.flatMap(\.lines))
         }
@@ -103,14 +100,17 @@ struct ShardGroup: Sendable {
         }
     }
 
-    private func readTokenStatus() async {
-        guard let tokenStatus else { return }
-        await ShardThread.run(named: "token-status") { tokenStatus.run() }
-    }
-
-    private func readCampaigns() async {
-        guard let campaigns else { return }
-        await ShardThread.run(named: "campaigns") { [controls] in campaigns.run(for: controls) }
+    /// Starts the threads that follow topics.
+    ///
+    /// Nothing waits for their ends: a request to Kafka may take 10 s, and they have nothing to
+    /// finish. Tombstones that are not written are found again after the next start.
+    private func followTopics() {
+        if let tokenStatus {
+            ShardThread.start(named: "token-status") { tokenStatus.run() }
+        }
+        if let campaigns {
+            ShardThread.start(named: "campaigns") { [controls] in campaigns.run(for: controls) }
+        }
     }
 
     /// Drains the shards; from here on the service is not ready.

@@ -9,12 +9,17 @@ enum ShardThread {
         _ body: @escaping @Sendable () -> Answer
     ) async -> Answer {
         await withCheckedContinuation { continuation in
-            let thread = Thread {
-                unsafe heliograph_name_thread(name)
-                continuation.resume(returning: body())
-            }
-            thread.stackSize = 4 << 20
-            thread.start()
+            start(named: name) { continuation.resume(returning: body()) }
         }
+    }
+
+    /// Runs `body` on a new thread; nothing waits for its end.
+    static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
+        let thread = Thread {
+            unsafe heliograph_name_thread(name)
+            body()
+        }
+        thread.stackSize = 4 << 20
+        thread.start()
     }
 }

@@ -88,6 +88,8 @@ final class TopicFollower: Sendable {
     func stop() {
         isStopped.store(true, ordering: .releasing)
         stopWakeup.signal()
+        // The thread may be waiting for Kafka.
+        loadingEnds.finish()
     }
 
     /// Reads until it is stopped; blocks its thread.

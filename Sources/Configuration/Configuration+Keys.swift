@@ -87,7 +87,10 @@ extension Configuration.Kafka {
             "start",
             .word(placeholder: .earliest),
             default: .earliest,
-            "Where a group without committed offsets starts."
+            """
+            Where the group starts in a partition without a committed offset, even in one that is \
+            added later.
+            """
         )
         offsetLost = section.value(
             "offset_lost",

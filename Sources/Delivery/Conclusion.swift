@@ -67,14 +67,15 @@ extension Arrival {
 
     /// Whether a valid event was given up for a cause that an operator could have fixed in time.
     ///
-    /// True for events that are undeliverable, that expired while they waited, or that APNs
-    /// rejected because of the credential.
+    /// True for events that are undeliverable, that expired while they waited for something other
+    /// than their time or their campaign, or that APNs rejected because of the credential.
     public func isGivenUp(_ ending: Ending) -> Bool {
         switch ending.kind {
         case .accepted, .unregistered, .invalid, .suppressed, .duplicate, .cancelled: return false
         case .undeliverable: return true
         case .expired:
-            return ending.reason != .local(.superseded) && !facts.isExpired(at: firstReceivedAt)
+            return ending.reason != .local(.superseded) && !ending.finding.isAfterAbsence
+                && !facts.isExpired(at: firstReceivedAt)
         case .rejected:
             let verdict = Verdict.classify(
                 status: ending.finding.httpStatus ?? 0,
@@ -150,6 +151,8 @@ struct Finding: Sendable {
     var reason: Reason?
     var apnsUniqueID: String?
     var unregisteredAt: Timestamp?
+    /// Whether the event waited for its time or its campaign, and was not attempted after that.
+    var isAfterAbsence = false
 
     /// Whether a notification's outcome comes with a token-status record.
     var concernsToken: Bool { kind.tokenStatus(reason) != nil || isTokenReadmitted }

@@ -37,6 +37,8 @@ public struct DeliveryEngine: Sendable {
     private var campaigns = Campaigns()
     /// Where recipients wait for their campaign that must go to a retry topic instead.
     private var overflow: Set<RecipientQueue> = []
+    /// Where recipients wait that have had to wait for their campaign.
+    private var stopped: Set<RecipientQueue> = []
     private var tally: CampaignTally
     /// A commit that waits for the tally; nil: none does.
     private var heldCommit: HeldCommit?
@@ -1121,7 +1123,18 @@ public struct DeliveryEngine: Sendable {
 
     /// Ends an event that expires or becomes too old at this time.
     private mutating func expire(_ id: DeliveryID, at timestamp: Timestamp, now: Moment) {
-        conclude(id, with: .expired(deliveries[id].facts.expiry(at: timestamp)), now: now)
+        var finding = Finding.expired(deliveries[id].facts.expiry(at: timestamp))
+        finding.isAfterAbsence = isAfterAbsence(id)
+        conclude(id, with: finding, now: now)
+    }
+
+    /// Whether an event waited for its time or its campaign, and was not attempted after that.
+    private func isAfterAbsence(_ id: DeliveryID) -> Bool {
+        let delivery = deliveries[id]
+        if delivery.place == .atCampaign { return true }
+        guard delivery.attempts == 0 else { return false }
+        return delivery.history?.waited != nil
+            || delivery.fanOut != nil && stopped.contains(RecipientQueue(of: delivery.facts))
     }
 
     private mutating func turn(lane: Int, now: Moment) {
@@ -1520,24 +1533,28 @@ public struct DeliveryEngine: Sendable {
     private mutating func turnCampaigns(now: Moment) {
         guard !campaigns.isEmpty, assignment.mayBeginAttempts(now: now.instant) else {
             overflow = []
+            if !stopped.isEmpty { stopped.formIntersection(intake.recipientQueues) }
             return
         }
         for _ in 0..<Campaigns.mostAtOnce {
             guard let id = campaigns.popDue(now: now.instant, in: deliveries) else { break }
-            move(id, to: .undecided)
             hearOfToken(id)
             if isExpired(id, now: now) {
                 expire(id, at: now.timestamp, now: now)
             } else {
+                move(id, to: .undecided)
                 joinLine(id, now: now)
             }
         }
         overflow = []
-        guard settings.canPostpone else { return }
+        let queues = intake.recipientQueues
+        if !stopped.isEmpty { stopped.formIntersection(queues) }
         var waiting = campaigns.waitingCount
-        for queue in intake.recipientQueues {
+        for queue in queues {
             guard let campaign = queue.campaign, !campaigns.hasRoom(for: campaign, now: now.instant)
             else { continue }
+            stopped.insert(queue)
+            guard settings.canPostpone else { continue }
             waiting += intake.recipientCount(of: queue)
             if waiting > settings.shareOfCampaigns
                 || intake.hasStoppedRecipients(of: queue, heldBack: assignment.heldBack)

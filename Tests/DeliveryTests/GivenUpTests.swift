@@ -58,4 +58,51 @@ import Vocabulary
         #expect(bench.reasons["1"] == .local(.superseded))
         #expect(bench.givenUp.isEmpty)
     }
+
+    @Test(arguments: [CampaignOrder(.paused), CampaignOrder(.running, perSecond: 0.1)])
+    func `an event that expires while it waits for its campaign is not given up`(
+        order: CampaignOrder
+    ) throws {
+        var bench = try BulkheadBench()
+        let campaign = try #require(CampaignName("spring"))
+        var orders = CampaignOrders()
+        _ = orders.set(order, for: campaign, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        let expiration = bench.now.timestamp.seconds + 30
+        for name in ["1", "2", "3"] {
+            try bench.arrive(name) {
+                $0.campaign = campaign
+                $0.expiration = expiration
+            }
+        }
+        // A pace passes one at once.
+        for name in bench.turn() { bench.answer(name) }
+        bench.turn(after: .seconds(31))
+        bench.turn(after: .seconds(1))
+        for name in ["2", "3"] { #expect(bench.outcomes[name]?.kind == .expired) }
+        #expect(bench.givenUp.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("CampaignPaused", false), ("NotDueYet", false), ("ServiceUnavailable", true),
+    ])
+    func `an event that expires in a retry topic is given up only if an attempt failed`(
+        reason: String,
+        isGivenUp: Bool
+    ) throws {
+        var desk = try Desk()
+        var history = desk.history(dueIn: 0)
+        history.reason = reason
+        let expiration = desk.now.timestamp.seconds - 5
+        let turn = try desk.arrive(0, of: Desk.tier, history: history) {
+            $0.expiration = expiration
+        }
+        let record = try #require(turn.publications.first)
+        guard case .ended(let ending) = record.conclusion else {
+            Issue.record("it has not ended")
+            return
+        }
+        #expect(ending.kind == .expired)
+        #expect(record.arrival.isGivenUp(ending) == isGivenUp)
+    }
 }

@@ -12,7 +12,8 @@ import Vocabulary
     private static func event(
         _ tokens: [String?],
         _ campaign: CampaignName?,
-        notBefore: Timestamp? = nil
+        notBefore: Timestamp? = nil,
+        expiration: Int64? = nil
     ) -> FanOut {
         var list = RecipientList.Builder(bytes: 0..<8, count: tokens.count)
         for token in tokens {
@@ -27,7 +28,8 @@ import Vocabulary
             id: "e",
             destination: .bundleID("com.example.News"),
             pushType: .alert,
-            payload: 0..<2
+            payload: 0..<2,
+            expiration: expiration
         )
         common.campaign = campaign
         common.notBefore = notBefore
@@ -67,6 +69,7 @@ import Vocabulary
         at offset: Int64 = 1,
         of campaign: CampaignName? = nil,
         notBefore: Timestamp? = nil,
+        expiration: Int64? = nil,
         _ bench: inout Bench
     ) -> TurnDecision {
         let record = Record(
@@ -76,7 +79,7 @@ import Vocabulary
             key: nil,
             value: Array("{}".utf8)
         )
-        let event = event(tokens, campaign, notBefore: notBefore)
+        let event = event(tokens, campaign, notBefore: notBefore, expiration: expiration)
         let decoded = DecodedRecord.fanOut(event, awaiting: nil)
         bench.engine.recordArrived(bench.reader.read(record, decoded, now: bench.now))
         return takeRecipients(&bench)
@@ -130,6 +133,28 @@ import Vocabulary
                 .compactMap(\.conclusion.deferral)
         }
         #expect(deferred.map { $0.recipients.map(\.index) } == [[0, 1]])
+    }
+
+    @Test func `recipients that expire while their campaign is paused are not given up`() throws {
+        let name = try #require(CampaignName("spring"))
+        var bench = try Self.provenBench()
+        var orders = CampaignOrders()
+        _ = orders.set(CampaignOrder(.paused), for: name, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        let expiration = bench.now.timestamp.seconds + 30
+        let tokens: [String?] = ["1a", "1b"]
+        let paused = Self.arrive(tokens, of: name, expiration: expiration, &bench)
+        #expect(paused.publications.isEmpty && bench.engine.waitingRecipients == 2)
+        _ = bench.turn(after: .seconds(31))
+        bench.engine.campaignsOrdered(CampaignOrders(), share: 1, now: bench.now)
+        _ = bench.turn()
+        let turn = Self.takeRecipients(&bench)
+        #expect(turn.outcomes.map(\.kind) == [.expired, .expired])
+        let givenUp = turn.publications.filter { record in
+            guard case .ended(let ending) = record.conclusion else { return false }
+            return record.arrival.isGivenUp(ending)
+        }
+        #expect(givenUp.isEmpty)
     }
 
     @Test func `each recipient has an outcome, and the last one settles the record`() throws {

@@ -21,6 +21,12 @@ struct RecipientQueue: Hashable, Sendable {
     /// The index in the configuration; nil: none applies.
     let rateLimit: Int?
     let campaign: KeyedHash?
+
+    init(of facts: ArrivalFacts) {
+        route = facts.route
+        rateLimit = facts.rateLimit
+        campaign = facts.campaign
+    }
 }
 
 /// The records whose recipients wait to become deliveries, are deliveries, or are to be retried
@@ -82,13 +88,7 @@ struct PendingRecipients: Sendable {
         /// Recipients whose retry record Kafka refused: they end with this failure.
         var refused: [Int: DeferredRecipient] = [:]
 
-        var queue: RecipientQueue {
-            RecipientQueue(
-                route: arrival.facts.route,
-                rateLimit: arrival.facts.rateLimit,
-                campaign: arrival.facts.campaign
-            )
-        }
+        var queue: RecipientQueue { RecipientQueue(of: arrival.facts) }
     }
 
     /// How long recipients to be retried wait for others of their record.

@@ -2462,13 +2462,14 @@ public struct DeliveryEngine: Sendable {
 
     /// When the oldest event without an acknowledged outcome was read; nil: there are none.
     ///
-    /// Leaves out retry records that wait to become due, at most one per partition. Scans all
-    /// deliveries, so do not call it every turn.
+    /// Leaves out retry records that wait to become due, at most one per partition, and events that
+    /// wait for their campaign. Scans all deliveries, so do not call it every turn.
     public var oldestArrival: Instant? { deliveries.oldestArrival }
 
     /// By source, when the oldest record in flight was written to Kafka; nil: none is in flight.
     ///
-    /// Leaves out records of retry topics, which wait on purpose. Do not call it every turn either.
+    /// Leaves out records of retry topics and those that wait for their campaign: they wait on
+    /// purpose. Do not call it every turn either.
     public func oldestRecords(ofSources count: Int) -> [Timestamp?] {
         deliveries.oldestRecords(ofSources: count)
     }

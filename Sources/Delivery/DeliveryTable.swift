@@ -146,12 +146,15 @@ struct DeliveryTable: Sendable {
         return oldest
     }
 
-    /// By source, when its oldest record in flight was written; leaves out records of retry topics.
+    /// By source, when its oldest record in flight was written; leaves out records of retry topics,
+    /// and those that wait for their campaign.
     func oldestRecords(ofSources count: Int) -> [Timestamp?] {
         var oldest = [Timestamp?](repeating: nil, count: count)
         for index in slots.indices where slots[index].isTaken {
             let arrival = slots[index].delivery.arrival
-            guard !arrival.isRetry, arrival.source < count else { continue }
+            guard !arrival.isRetry, arrival.source < count,
+                slots[index].delivery.place != .atCampaign
+            else { continue }
             let time = arrival.record.timestamp ?? arrival.receivedAt.timestamp
             oldest[arrival.source] = min(oldest[arrival.source] ?? time, time)
         }

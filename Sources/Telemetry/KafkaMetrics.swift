@@ -79,8 +79,8 @@ public struct KafkaMetrics: Sendable {
             ),
             MetricFamily(
                 name: "kafka_consumer_lag_seconds",
-                help:
-                    "Age of the source's oldest record that was read and is not settled; 0: none.",
+                help: "Age of the source's oldest record that was read, is not settled and does"
+                    + " not wait for its campaign; 0: none.",
                 kind: .gauge,
                 samples: reading.lagMilliseconds.map { source, milliseconds in
                     MetricFamily.Sample(

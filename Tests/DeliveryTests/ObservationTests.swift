@@ -55,6 +55,23 @@ import Vocabulary
         #expect(desk.engine.oldestRecords(ofSources: 1) == [nil])
     }
 
+    @Test func `an event that waits for its campaign is never the oldest`() throws {
+        let campaign = try #require(CampaignName("spring"))
+        var bench = try Bench()
+        let first = try #require(Bench.sent(try bench.arrive(0)))
+        settle(first, &bench)
+        var orders = CampaignOrders()
+        _ = orders.set(CampaignOrder(.paused), for: campaign, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        let written = bench.now.timestamp
+        _ = try bench.arrive(1) { $0.campaign = campaign }
+        #expect(bench.engine.inFlightEvents == 1 && bench.engine.oldestArrival == nil)
+        #expect(bench.engine.oldestRecords(ofSources: 1) == [nil])
+        bench.engine.campaignsOrdered(CampaignOrders(), share: 1, now: bench.now)
+        _ = bench.turn(after: .seconds(3))
+        #expect(bench.engine.oldestRecords(ofSources: 1) == [written])
+    }
+
     @Test func `the unsettled offset is that of the first event without an outcome`() throws {
         var bench = try Bench()
         let first = try #require(Bench.sent(try bench.arrive(5)))

@@ -409,13 +409,16 @@ package struct ShardObserver {
         let arrival = record.arrival
         metrics.count(ending.kind, reason: ending.reason, credential: arrival.route?.credential)
         countGivenUp(arrival, ending)
-        let start = arrival.occurredAt ?? arrival.record.timestamp ?? arrival.firstReceivedAt
-        metrics.endToEnd.record(
-            milliseconds: ending.completedAt.latency(since: start),
-            source: arrival.source,
-            credential: arrival.route?.credential,
-            arrival.isRetry ? .later : .first
-        )
+        // When a campaign is cancelled says nothing about the service.
+        if ending.kind != .cancelled {
+            let start = arrival.occurredAt ?? arrival.record.timestamp ?? arrival.firstReceivedAt
+            metrics.endToEnd.record(
+                milliseconds: ending.completedAt.latency(since: start),
+                source: arrival.source,
+                credential: arrival.route?.credential,
+                arrival.isRetry ? .later : .first
+            )
+        }
         let isFault = ending.kind.isFault
         if log.isEnabled(isFault ? .info : .debug) {
             tell(ending, of: arrival, isFault: isFault, partitions)

@@ -103,8 +103,8 @@ extension Metrics {
             ),
             .histograms(
                 "end_to_end_seconds",
-                "Seconds from the event's own time to its terminal outcome; round: first, or later"
-                    + " after a retry topic.",
+                "Seconds from the event's own time to its terminal outcome, except cancelled; round:"
+                    + " first, or later after a retry topic.",
                 of: shards,
                 EndToEnd.labelled(lists)
             ) { $0.endToEnd[$1] },

@@ -235,6 +235,29 @@ import Vocabulary
         #expect(line.contains("event not delivered") && line.contains("events[0]@0"), "\(line)")
     }
 
+    @Test func `an event of a cancelled campaign has no time from end to end`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        let campaign = try #require(CampaignName("spring"))
+        var orders = CampaignOrders()
+        _ = orders.set(CampaignOrder(.cancelled), for: campaign, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        bench.take(
+            #"{"id":"1","device_token":"AA01","bundle_id":"com.example.app","push_type":"alert","#
+                + #""payload":{"aps":{"alert":"Hello"}},"campaign":"spring"}"#
+        )
+        let publications = bench.decide().publications
+        let outcomes = publications.compactMap { $0.conclusion.outcome(of: $0.arrival) }
+        #expect(outcomes.map(\.kind) == [.cancelled])
+        for publication in publications {
+            let record = bench.engine.published(publication.tag)
+            let news = OutcomeNews.written(publication.tag.publication, record)
+            observer.saw(news, bench.partitions, now: bench.now)
+        }
+        #expect(bench.metrics.resultsProduced.value == 1)
+        #expect(bench.metrics.endToEnd.count == 0)
+    }
+
     @Test func `a record that Kafka does not accept is logged once a minute`() throws {
         let bench = try PartsBench(from: .warning)
         var observer = bench.observer

@@ -174,6 +174,26 @@ def test_the_route_to_apns_is_blamed_only_without_a_connection(browser, scripted
     assert ("DNS" in obstacles) == ("DNS" in advice)
 
 
+@pytest.mark.parametrize(
+    "said, advice",
+    [
+        ("orders: TOPIC_AUTHORIZATION_FAILED: Broker: Topic authorization failed", "Grant the right"),
+        ("loading campaign orders: TOPIC_AUTHORIZATION_FAILED", "Grant the right"),
+        ("loading campaign orders", "before the orders are known"),
+        ("campaign orders cannot be read: no such topic", "by the last known orders"),
+        ("token status cannot be read: no such topic", "Check that the topic exists"),
+        ("2/2 brokers are down", "Check the brokers"),
+    ],
+)
+def test_brokers_are_blamed_only_without_a_better_reason(browser, scripted, said, advice):
+    told = status_page.busy()
+    told["readiness"]["warnings"] = [{"part": "kafka", "reason": said}]
+    show(browser, scripted, told, "Ready, but look at one thing")
+    obstacles = text_of(browser, "obstacles")
+    assert advice in obstacles
+    assert ("Check the brokers" in obstacles) == ("Check the brokers" in advice)
+
+
 def test_a_silent_service_is_reported_until_it_answers(browser, scripted):
     show(browser, scripted, status_page.busy(), "Ready")
     scripted.is_silent = True

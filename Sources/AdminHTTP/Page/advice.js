@@ -5,7 +5,16 @@ const DAY = 86400;
 
 /** Part, word of the reason, what to do: the first match counts. */
 const PART_ADVICE = [
+  ["kafka", "AUTHORIZATION_FAILED",
+    "Grant the right that the reason names (docs/kafka.md, Access). No restart is needed."],
   ["kafka", "loading token status", "Wait: the topic is read to its end before anything is sent."],
+  ["kafka", "loading campaign orders",
+    "Wait: nothing is sent before the orders are known. If the reason names an error, fix that."],
+  ["kafka", "token status cannot be read",
+    "Events are sent. Check that the topic exists, and that the service may read it."],
+  ["kafka", "campaign orders cannot be read",
+    "Events are sent by the last known orders. Check that the topic exists, and that the service"
+      + " may read it."],
   ["kafka", "not in the consumer group", "Wait a minute; then check brokers and ACLs."],
   ["kafka", "", "Check the brokers, and the network to them."],
   ["credential", "too many failures",

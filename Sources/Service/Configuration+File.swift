@@ -72,6 +72,17 @@ extension Configuration {
         return warnings
     }
 
+    /// Checks `kafka.properties`, for commands that connect to Kafka and to nothing else.
+    ///
+    /// - Throws: Every problem, one per line.
+    package func checkKafkaProperties() throws(ServiceError) {
+        do throws(ServiceError) {
+            try StartUp(configuration: self).checkProperties()
+        } catch {
+            throw ServiceError(lines: error.lines.map(placed))
+        }
+    }
+
     /// A line that starts with a key, with the key's place at its end unless the line names it.
     private func placed(_ line: String) -> String {
         guard let end = line.firstRange(of: ": "),

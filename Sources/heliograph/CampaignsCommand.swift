@@ -50,7 +50,7 @@ enum CampaignsCommand {
         ],
         exitCodes: readingExitCodes
     ) { arguments in
-        let configuration = arguments.loadConfiguration()
+        let configuration = arguments.loadConfigurationForKafka()
         let isJSON = arguments[json]
         do {
             let entries = try Campaigns(configuration).list(complain: Console.complain)
@@ -87,7 +87,7 @@ enum CampaignsCommand {
             2: "Outcomes were not counted to the end; --timeout was too short.",
         ]
     ) { arguments in
-        let configuration = arguments.loadConfiguration()
+        let configuration = arguments.loadConfigurationForKafka()
         do {
             let report = try Campaigns(configuration).show(
                 arguments[name],
@@ -232,7 +232,7 @@ enum CampaignsCommand {
 
     /// Writes the order, prints what holds now, and ends the process.
     private static func carryOut(_ change: CampaignChange, _ arguments: Arguments) -> Never {
-        let configuration = arguments.loadConfiguration()
+        let configuration = arguments.loadConfigurationForKafka()
         do throws(Campaigns.WriteError) {
             let campaigns = try opened(configuration)
             let entry = try campaigns.apply(

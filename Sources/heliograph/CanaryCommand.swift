@@ -27,7 +27,7 @@ enum CanaryCommand {
         ]
     ) { arguments in
         Service.Heliograph.catchSignals()
-        let configuration = arguments.loadConfiguration()
+        let configuration = arguments.loadConfigurationForKafka()
         let sources = configuration.sources.filter { $0.kind == .notification }.map(\.topic)
         guard let source = arguments[topic].map(KafkaTopic.init) ?? sources.first,
             sources.contains(source)

@@ -31,6 +31,18 @@ extension Arguments {
     func loadConfiguration() -> Configuration {
         ConfigurationOption.load(self[ConfigurationOption.config])
     }
+
+    /// Does the same for a command that connects to Kafka, and checks `kafka.properties`.
+    func loadConfigurationForKafka() -> Configuration {
+        let configuration = loadConfiguration()
+        do {
+            try configuration.checkKafkaProperties()
+        } catch {
+            Console.complain("\(error)")
+            Console.end(.failure)
+        }
+        return configuration
+    }
 }
 
 /// Help texts shared by several commands.

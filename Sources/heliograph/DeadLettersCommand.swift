@@ -40,7 +40,7 @@ enum DeadLettersCommand {
     ) { arguments in
         let filter = try DeadLetterSelection.filter(arguments)
         for note in filter.notes { Console.complain(note) }
-        let configuration = arguments.loadConfiguration()
+        let configuration = arguments.loadConfigurationForKafka()
         let isJSON = arguments[json]
         do {
             let count = try DeadLetters(configuration).list(filter) { letter in
@@ -98,7 +98,7 @@ enum DeadLettersCommand {
     ) { arguments in
         let filter = try DeadLetterSelection.filter(arguments)
         for note in filter.notes { Console.complain(note) }
-        let configuration = arguments.loadConfiguration()
+        let configuration = arguments.loadConfigurationForKafka()
         let signals = ProcessSignals.catching([.terminate, .interrupt])
         let isTrial = arguments[dryRun]
         do {

@@ -38,7 +38,7 @@ enum TailCommand {
             1: "The topic cannot be read, or standard output cannot be written.",
         ]
     ) { arguments in
-        let configuration = arguments.loadConfiguration()
+        let configuration = arguments.loadConfigurationForKafka()
         let follows = !arguments[noFollow]
         let filter = OutcomeSelection.filter(arguments)
         for note in filter.notes(configuration) { Console.complain(note) }

@@ -65,6 +65,26 @@ import Testing
         #expect(told.first?.hasPrefix(start) == true, "\(told)")
     }
 
+    @Test func `a property without effect is refused for commands too, with its place`() throws {
+        let configuration = try #require(
+            try read(nil, "ssl.ca.location: FOLDER/h.yaml").configuration
+        )
+        #expect {
+            try configuration.checkKafkaProperties()
+        } throws: { error in
+            let lines = (error as? ServiceError)?.lines ?? []
+            return lines.count == 1
+                && lines.allSatisfy {
+                    $0.hasPrefix("kafka.properties.ssl.ca.location: has no effect")
+                        && $0.contains("h.yaml:")
+                }
+        }
+        let sound = try #require(
+            try read(nil, "\(Self.plain), sasl.username: me, sasl.password: x").configuration
+        )
+        try sound.checkKafkaProperties()
+    }
+
     /// librdkafka quotes the values that it rejects.
     @Test func `no message shows the content of a file`() throws {
         let configuration = try #require(

@@ -65,6 +65,27 @@ def test_check_refuses_a_broken_example(settings, tmp_path):
         assert ended.code == 1, ended.output
 
 
+CANARY = ("canary", "--token", "a" * 64, "--bundle-id", "com.example.App")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check",), ("run",), ("tail",), ("dead-letters", "list"), ("dead-letters", "replay"),
+        ("campaigns", "list"), ("campaigns", "show", "spring"), ("campaigns", "pause", "spring"),
+        CANARY,
+    ],
+    ids=lambda words: "-".join(words[:2]),
+)  # fmt: skip
+def test_every_command_refuses_tls_without_a_protocol(settings, tmp_path, words):
+    """It would connect in plain text."""
+    kafka = {"properties": {"ssl.ca.location": str(tmp_path / "ca.pem")}}
+    topics = {"campaigns": {"topic": "orders"}}
+    ended = run_command(tmp_path, settings | {"kafka": kafka} | topics, *words)
+    assert ended.code == 1, ended.output
+    assert "kafka.properties.ssl.ca.location: has no effect without" in ended.output
+
+
 def test_the_table_has_every_topic_of_the_service(settings, tmp_path, empty_broker):
     kafka = {
         "bootstrap_servers": empty_broker.bootstrap_servers,

@@ -116,8 +116,8 @@ extension LocalReason {
         case .duplicateRecipient:
             "Nothing, or list each token once."
         case .campaignCancelled:
-            "Nothing. To send it anyway, let the campaign run (`heliograph campaigns resume`) and"
-                + " write the event again."
+            "Nothing. To send it anyway, let the campaign run"
+                + " (`heliograph campaigns resume NAME --yes`) and write the event again."
         case .campaignPaused, .notDueYet:
             "Check the retry topics (`retry.later`), then send the dead letters again."
         case .notBeforeTooFar:

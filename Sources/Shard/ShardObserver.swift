@@ -693,6 +693,7 @@ package struct ShardObserver {
         metrics.inFlightEvents.set(engine.inFlightEvents)
         metrics.waitingRecipients.set(engine.waitingRecipients)
         metrics.waitingForDue.set(engine.heldEvents)
+        metrics.awaitingCampaign.set(engine.awaitingCampaignCount)
         metrics.inFlightBytes.set(engine.inFlightBytes)
         metrics.awaitingSchema.set(engine.awaitingSchemaCount)
         metrics.assignedPartitions.set(engine.assignedPartitions.count)

@@ -96,6 +96,13 @@ extension Metrics {
                 \.waitingForDue
             ),
             .gauge(
+                "campaign_waiting_events",
+                "Events in memory that wait because their campaign is paused or paced; included in"
+                    + " inflight_events.",
+                of: shards,
+                \.awaitingCampaign
+            ),
+            .gauge(
                 "events_unaccounted",
                 "Consumed minus terminal, in flight, waiting recipients, deferred and released;"
                     + " anything but 0 is a bug.",

@@ -29,6 +29,7 @@ public final class ShardMetrics: Sendable {
     public let released = Counter()
     public let skippedSettled = Counter()
     public let waitingForDue = Gauge()
+    public let awaitingCampaign = Gauge()
     public let endToEnd: EndToEnd
 
     // APNs.

@@ -235,17 +235,32 @@ import Vocabulary
         #expect(line.contains("event not delivered") && line.contains("events[0]@0"), "\(line)")
     }
 
-    @Test func `an event of a cancelled campaign has no time from end to end`() throws {
-        let bench = try PartsBench()
-        var observer = bench.observer
+    /// An event arrives whose campaign has this order.
+    private static func take(_ order: CampaignOrder, _ bench: PartsBench) throws {
         let campaign = try #require(CampaignName("spring"))
         var orders = CampaignOrders()
-        _ = orders.set(CampaignOrder(.cancelled), for: campaign, writtenAt: bench.now.timestamp)
+        _ = orders.set(order, for: campaign, writtenAt: bench.now.timestamp)
         bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
         bench.take(
             #"{"id":"1","device_token":"AA01","bundle_id":"com.example.app","push_type":"alert","#
                 + #""payload":{"aps":{"alert":"Hello"}},"campaign":"spring"}"#
         )
+    }
+
+    @Test func `an event that waits for its campaign is counted`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        try Self.take(CampaignOrder(.paused), bench)
+        _ = bench.decide()
+        observer.turnEnded(&bench.engine)
+        #expect(bench.metrics.awaitingCampaign.value == 1)
+        #expect(bench.metrics.inFlightEvents.value == 1)
+    }
+
+    @Test func `an event of a cancelled campaign has no time from end to end`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        try Self.take(CampaignOrder(.cancelled), bench)
         let publications = bench.decide().publications
         let outcomes = publications.compactMap { $0.conclusion.outcome(of: $0.arrival) }
         #expect(outcomes.map(\.kind) == [.cancelled])

@@ -192,6 +192,7 @@ const drawRetries = (status, metrics) => {
     ["· came back from there", format.count(metrics.sum("events_returned_total"))],
     ["Waiting in memory until due", format.count(metrics.sum("waiting_for_due_events"))],
     ["Recipients waiting for a place", format.count(metrics.sum("waiting_recipients"))],
+    ["Waiting for their campaign", format.count(metrics.sum("campaign_waiting_events"))],
     ["Waiting for a schema", alarming(metrics.sum("events_awaiting_schema"))],
     ["Waiting for limits.rates", format.count(metrics.sum("rate_limited_events"))],
     ["Oldest without outcome", format.seconds(metrics.max("oldest_unsettled_seconds"))],

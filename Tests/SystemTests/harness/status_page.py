@@ -70,7 +70,8 @@ def idle_metrics():
         **samples(
             inflight_events=0, inflight_bytes=0, inflight_limit_events=10_000,
             events_unaccounted=0, events_deferred_total=12, events_returned_total=12,
-            waiting_for_due_events=0, waiting_recipients=0, oldest_unsettled_seconds=0,
+            waiting_for_due_events=0, waiting_recipients=0, campaign_waiting_events=0,
+            oldest_unsettled_seconds=0,
             apns_attempts_total=18_204, partitions_assigned=6, rebalances_total=2,
             results_produced_total=18_210, shards=2, shards_joined=2, apns_clock_skew_seconds=0,
             shard_silence_seconds=0.4,

@@ -74,7 +74,8 @@ public struct ProcessMetrics: Sendable {
             ),
             Self.milliseconds(
                 "oldest_unsettled_seconds",
-                "Time since the oldest event without an acknowledged outcome was read; 0: none.",
+                "Time since the oldest event without an acknowledged outcome was read, except events"
+                    + " that are not due or wait for their campaign; 0: none.",
                 reading.oldestUnsettledMilliseconds
             ),
             .gauge(

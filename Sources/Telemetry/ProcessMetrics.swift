@@ -64,7 +64,7 @@ public struct ProcessMetrics: Sendable {
             ),
             .gauge(
                 "warnings",
-                "Number of warnings in /ready: problems with credentials, endpoints or schemas.",
+                "Number of warnings in /ready: problems with single parts, while the rest works.",
                 value: "\(reading.warningCount)"
             ),
             Self.milliseconds(

@@ -87,9 +87,11 @@ LABEL org.opencontainers.image.title="heliograph" \
       org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.base.name="docker.io/library/debian:trixie-slim"
 COPY --from=build /out/heliograph /usr/local/bin/heliograph
+# For each command that runs in a container, not only for the service.
+ENV HELIOGRAPH_CONFIG=/etc/heliograph/heliograph.yaml
 EXPOSE 9464
 # If you change admin.port, pass --url. Kubernetes ignores this and uses its own probes.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["heliograph", "health"]
 ENTRYPOINT ["heliograph"]
-CMD ["run", "--config", "/etc/heliograph/heliograph.yaml"]
+CMD ["run"]

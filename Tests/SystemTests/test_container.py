@@ -120,6 +120,15 @@ def test_mounted_files_exist():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+def test_the_image_names_the_configuration_that_compose_mounts(profile):
+    """So commands in the container need no option, and the service neither."""
+    text = (ROOT / "Dockerfile").read_text()
+    [path] = re.findall(r"(?m)^ENV HELIOGRAPH_CONFIG=(\S+)$", text)
+    assert path in bound_files(compose(profile)["services"][f"heliograph-{profile}"])
+    assert text.rstrip().endswith('CMD ["run"]')
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_the_configuration_passes_heliograph_check(profile, tmp_path, simulators):
     """With a key in place; the variables are those that Compose sets."""
     service = compose(profile)["services"][f"heliograph-{profile}"]

@@ -21,7 +21,7 @@ package struct CampaignRequest: Hashable, Sendable {
 
 /// What became of a `CampaignRequest`; each text is one sentence for people, without a period.
 package enum CampaignAnswer: Hashable, Sendable {
-    /// Kafka has acknowledged the order; the text says what holds.
+    /// Kafka has acknowledged the order; the text has the current order.
     case written(String)
     /// The campaign is in a state that does not allow it; nothing was written.
     case refused(String)

@@ -58,7 +58,7 @@ package struct StatusCampaigns: Hashable, Sendable {
     package private(set) var shown: [Campaign]
     /// How many more the process knows.
     package private(set) var otherCount: Int
-    /// What holds is what holds at this time.
+    /// The orders are those in effect at this time.
     let now: Timestamp
     /// Whether visitors with the token can order something.
     let allowsOrders: Bool

@@ -260,7 +260,7 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - Inputs: campaigns
 
-    /// These orders for campaigns hold from now on.
+    /// These orders for campaigns apply from now on.
     ///
     /// - Parameters:
     ///   - orders: All orders.

@@ -52,7 +52,7 @@ package struct Shard: ~Copyable {
     private var observer: ShardObserver
     private var decision = TurnDecision()
     private var kafkaReport = KafkaReport()
-    /// What holds for campaigns, as far as the process knows; nil: it follows no orders.
+    /// The orders for campaigns, as far as the process knows; nil: it follows none.
     private var campaigns: CampaignsInForce?
     /// Nil: not configured, or full.
     private var inputLog: InputLogFile?

@@ -103,7 +103,7 @@ package struct SchemaAnswer: Sendable {
     }
 }
 
-/// What holds for campaigns, and what a shard needs for its part of each pace.
+/// The orders for campaigns, and what a shard needs for its part of each pace.
 package struct CampaignsInForce: Hashable, Sendable {
     package var orders: CampaignOrders
     /// The partitions of all source topics and retry topics, whoever owns them.

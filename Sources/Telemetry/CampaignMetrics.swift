@@ -34,7 +34,8 @@ public final class CampaignMetrics: Sendable {
             ),
             .counter(
                 "campaign_orders_malformed_total",
-                "Records of the campaigns' topic that are not valid; the order before them holds.",
+                "Records of the campaigns' topic that are not valid; the order before them stays in"
+                    + " effect.",
                 malformedRecords
             ),
             .counter(

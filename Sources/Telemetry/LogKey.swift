@@ -25,7 +25,7 @@ public enum LogKey: String, Hashable, Sendable, CaseIterable {
     case error
     /// The event's ID, chosen by its producer.
     case eventID = "event_id"
-    /// What holds for a campaign.
+    /// The order for a campaign.
     case order
     case outcome
     case partition

@@ -48,7 +48,7 @@ public enum CampaignChange: Hashable, Sendable {
         }
     }
 
-    /// The pace that holds, or that a paused campaign keeps.
+    /// The current pace, or the one that a paused campaign keeps.
     private func pace(of effect: CampaignOrder.Effect, _ order: CampaignOrder?) -> Double? {
         switch effect {
         case .paced(let perSecond): perSecond

@@ -41,7 +41,7 @@ public struct CampaignOrders: Hashable, Sendable {
     /// The time of the record with a campaign's order; nil: it has none.
     public func writtenAt(_ name: CampaignName) -> Timestamp? { entries[name]?.writtenAt }
 
-    /// What holds for a campaign at a time.
+    /// The effect on a campaign at a time.
     public func effect(on name: CampaignName, at now: Timestamp) -> CampaignOrder.Effect {
         entries[name]?.order.effect(at: now) ?? .running
     }

@@ -14,8 +14,8 @@ enum CampaignsCommand {
             commands need Read on that topic; pause, resume, pace and cancel also need Write.
 
             There is no order between events and orders: an order that is written before the \
-            events are read always holds for them; one that is written while they are sent holds \
-            for each notification that is not on its way yet.
+            events are read always applies to them; one that is written while they are sent \
+            applies to each notification that has not been sent yet.
             """,
         commands: ["Commands": [list, show, pause, resume, pace, cancel]]
     )
@@ -38,7 +38,7 @@ enum CampaignsCommand {
         "list",
         "Print each campaign with an order on one line.",
         text: """
-            The columns are the time of the order, the campaign, and what holds now. Campaigns \
+            The columns are the time of the order, the campaign, and the current order. Campaigns \
             that run without a pace have no order. With campaigns.tally_topic, a fourth column has \
             the number of outcomes so far, and campaigns without an order are listed, too.
             """,
@@ -65,7 +65,7 @@ enum CampaignsCommand {
 
     private static let show = Command(
         "show",
-        "Print what holds for a campaign, and count its outcomes.",
+        "Print the current order of a campaign, and count its outcomes.",
         text: """
             With campaigns.tally_topic, the counts are those that the processes write there: of \
             events that have ended, and how many of them were sent to APNs. With \
@@ -160,8 +160,8 @@ enum CampaignsCommand {
         "pause",
         "Send nothing more of a campaign for now.",
         text: """
-            Its events wait; what is on its way to APNs ends as APNs answers. A pace is kept for \
-            when the campaign runs again, but the pace's own --until is dropped.
+            Its events wait. Notifications that were already sent get the outcome of APNs' answer. \
+            A pace is kept for when the campaign runs again, but the pace's own --until is dropped.
             """,
         parameters: [name, ConfigurationOption.config, until],
         examples: [
@@ -214,8 +214,8 @@ enum CampaignsCommand {
         "Send nothing more of a campaign.",
         text: """
             Events that were not sent end with the outcome "cancelled", also those that wait in \
-            retry topics. What is on its way to APNs ends as APNs answers. This cannot be taken \
-            back for events that have ended, so it needs --yes.
+            retry topics. Notifications that were already sent get the outcome of APNs' answer. \
+            This cannot be taken back for events that have ended, so it needs --yes.
             """,
         parameters: [name, ConfigurationOption.config, yes],
         examples: [
@@ -230,7 +230,7 @@ enum CampaignsCommand {
         carryOut(.cancel, arguments)
     }
 
-    /// Writes the order, prints what holds now, and ends the process.
+    /// Writes the order, prints the campaign's current order, and ends the process.
     private static func carryOut(_ change: CampaignChange, _ arguments: Arguments) -> Never {
         let configuration = arguments.loadConfigurationForKafka()
         do throws(Campaigns.WriteError) {

@@ -64,7 +64,7 @@ import Vocabulary
             (CampaignOrder(.running, perSecond: 0.5), "paced"),
         ] as [(CampaignOrder?, String)]
     )
-    func `the document has what holds, the order and the counts`(
+    func `the document has each order, its effect and the counts`(
         order: CampaignOrder?,
         holds: String
     ) throws {

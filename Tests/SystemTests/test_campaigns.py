@@ -137,11 +137,11 @@ def test_a_process_reads_all_orders_before_it_starts_and_follows_them(bed):
     service = bed.start().wait_until_ready()
     [loaded] = service.log_lines("campaign orders loaded")
     assert loaded["count"] == "901 campaigns"
-    # The order before a malformed one still holds.
+    # The order before a malformed one stays in effect.
     assert counted(service) == {"running": 1, "paused": 600, "cancelled": 300}
     assert metric(service, "campaign_orders_read_total") == 1105
     assert metric(service, "campaign_orders_malformed_total") == len(broken)
-    lines = service.log_lines("malformed campaign order; the one before it still holds")
+    lines = service.log_lines("malformed campaign order; the previous one stays in effect")
     assert [line["source"] for line in lines] == [
         f"{bed.topic}[{place.partition}]@{place.offset}" for place in broken
     ]
@@ -206,7 +206,7 @@ def test_nothing_is_sent_before_the_orders_are_known(apache, benches, simulators
     service.wait_until_ready(60)
     bed.bench.wait_for_outcomes(1, service=service)
 
-    # Later on, the known orders keep holding.
+    # Later on, the known orders stay in effect.
     bed.write(order("a", PAUSED))
     eventually(lambda: counted(service)["paused"] == 1, 10, service.child.output)
     rights.set(allowed - {forbidden})

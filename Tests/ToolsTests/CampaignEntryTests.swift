@@ -34,7 +34,7 @@ import Vocabulary
             ),
         ] as [(CampaignOrder?, String)]
     )
-    func `an entry says what holds`(order: CampaignOrder?, text: String) throws {
+    func `an entry names the current order`(order: CampaignOrder?, text: String) throws {
         let entry = CampaignEntry(try #require(CampaignName("c")), order)
         #expect(entry.holding(at: Self.now) == text)
     }

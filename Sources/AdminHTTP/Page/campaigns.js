@@ -83,7 +83,7 @@ const showAnswer = (text, isGood) => {
   setText(line, text);
 };
 
-/** What holds is shown once the service has read the order. */
+/** The order is shown once the service has read it. */
 const writeOrder = async (campaign, action) => {
   isOrdering = true;
   drawCampaigns(shown);
@@ -93,7 +93,7 @@ const writeOrder = async (campaign, action) => {
     const text = (await answer.text()).trim();
     showAnswer(answer.ok ? `Ordered: ${text}.` : `Not ordered. ${text}.`, answer.ok);
   } catch {
-    showAnswer("No answer from the service; see what holds before you try again.", false);
+    showAnswer("No answer from the service; check the current order before you retry.", false);
   }
   isOrdering = false;
   drawCampaigns(shown);

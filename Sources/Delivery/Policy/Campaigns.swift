@@ -89,7 +89,7 @@ struct Campaigns: Sendable {
 
     // MARK: Orders
 
-    /// These orders hold from now on.
+    /// These orders apply from now on.
     ///
     /// - Parameters:
     ///   - new: The order of each campaign that has one.

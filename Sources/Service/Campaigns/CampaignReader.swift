@@ -11,7 +11,7 @@ import Vocabulary
 ///
 /// The shards start only after it has read the whole topic, however long that takes: what was
 /// cancelled or paused must not be sent because Kafka is slow. If the topic cannot be read later
-/// on, the orders that are known keep holding.
+/// on, the known orders stay in effect.
 final class CampaignReader: Sendable {
     /// The wait before reading again if the topic cannot be read.
     private static let retryDelay = Duration.seconds(2)
@@ -180,7 +180,7 @@ private struct FollowedOrders: FollowedTopic {
                 if error.code == .unknownTopicOrPartition { continue }
                 nextCount = SystemClock.now + Self.countInterval
                 reader.log.warning(
-                    "partitions could not be counted for paces; the last count holds",
+                    "partitions could not be counted for paces; the last count stays in use",
                     [.error: "\(name): \(error)"]
                 )
                 return false
@@ -200,7 +200,7 @@ private struct FollowedOrders: FollowedTopic {
         } catch {
             metrics.malformedRecords.add()
             log.error(
-                "malformed campaign order; the one before it still holds",
+                "malformed campaign order; the previous one stays in effect",
                 [.source: "\(partition)@\(record.offset)", .problem: "\(error)"]
             )
             return

@@ -60,7 +60,7 @@ final class CampaignWriter: Sendable {
     /// Writes an order, and calls `reply` once, on another thread, or at once if it cannot.
     func write(_ request: CampaignRequest, reply: @escaping @Sendable (CampaignAnswer) -> Void) {
         guard reader.isLoaded else {
-            // Without the order that holds, its pace would be lost.
+            // Without the current order, its pace would be lost.
             return reply(.unavailable("the orders of campaigns are not read yet; try again later"))
         }
         let job = Job(request: request, reply: reply, end: SystemClock.now + Self.patience)
@@ -159,8 +159,8 @@ final class CampaignWriter: Sendable {
         case .unanswered:
             noteFailure(request, "no answer from Kafka")
             return .unanswered(
-                "\(request.campaign): Kafka did not acknowledge the order; it may be written: see"
-                    + " what holds before you try again"
+                "\(request.campaign): Kafka did not acknowledge the order; it may be written: check"
+                    + " the current order before you retry"
             )
         case .refused(let error):
             let topic = reader.topic

@@ -8,7 +8,7 @@ struct SimulatedCampaigns {
     /// None in half of the runs.
     let count: Int
     fileprivate let orderInterval: Duration
-    /// What holds; members learn of it later.
+    /// The current orders; members learn of them later.
     fileprivate var orders = CampaignOrders()
 
     init(seed: UInt64) {
@@ -68,7 +68,7 @@ extension World {
         if let member = member(id) { obey(member) }
     }
 
-    /// The member knows all orders that hold now.
+    /// The member knows all current orders.
     mutating func obey(_ member: Member) {
         guard campaigns.count > 0 else { return }
         member.orders = campaigns.orders

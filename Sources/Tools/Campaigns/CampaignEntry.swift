@@ -19,10 +19,10 @@ package struct CampaignEntry: Hashable, Sendable {
         self.writtenAt = writtenAt
     }
 
-    /// What holds now, in a few words.
+    /// The current order, in a few words.
     package var holding: String { holding(at: SystemClock.wallClock) }
 
-    /// Time, campaign, what holds now, and its outcomes if they are known, for people; `-` for an
+    /// Time, campaign, current order, and its outcomes if they are known, for people; `-` for an
     /// unknown time.
     package var line: String {
         let columns = [writtenAt?.rfc3339Text ?? "-", campaign.description, holding]
@@ -33,7 +33,7 @@ package struct CampaignEntry: Hashable, Sendable {
     /// The same as a JSON object on one line.
     package var json: String { json(at: SystemClock.wallClock) }
 
-    /// What holds at a time; an order whose end has come says since when.
+    /// The order in effect at a time; if its end has come, since when.
     package func holding(at now: Timestamp) -> String {
         guard let order else { return CampaignOrder(.running).summary }
         guard let until = order.until, until <= now else { return order.summary }
@@ -50,7 +50,7 @@ package struct CampaignEntry: Hashable, Sendable {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// Writes the members of an open object: the order as in its record, and what holds.
+    /// Writes the members of an open object: the order as in its record, and its effect.
     func write(at now: Timestamp, _ writer: inout JSONWriter) {
         writer.name("campaign")
         writer.string(campaign.description)

@@ -67,7 +67,7 @@ package struct Campaigns {
     ///   - limit: How long to count outcomes; then the counts are incomplete.
     ///   - complain: Called for each malformed record of the campaigns' topic.
     ///   - progress: Called every few seconds with the number of records read.
-    /// - Returns: What holds, and the counts.
+    /// - Returns: The current order, and the counts.
     /// - Throws: If a topic cannot be read.
     package func show(
         _ campaign: CampaignName,
@@ -88,9 +88,9 @@ package struct Campaigns {
 
     /// Reads a campaign's order, changes it, and returns once Kafka has acknowledged the change.
     ///
-    /// Of two commands at the same time, the later record holds.
+    /// Of two commands at the same time, the later record takes effect.
     ///
-    /// - Returns: What holds now.
+    /// - Returns: The campaign with its current order.
     package func apply(
         _ change: CampaignChange,
         to campaign: CampaignName,
@@ -127,7 +127,8 @@ package struct Campaigns {
                 }
             } catch {
                 complain(
-                    "\(partition)@\(record.offset): malformed, so the order before it holds: \(error)"
+                    "\(partition)@\(record.offset): malformed; the previous order stays in effect:"
+                        + " \(error)"
                 )
             }
         } _: { _ in

@@ -93,18 +93,14 @@ struct RecordReader {
         _ key: UnsafeRawPointer?,
         _ keyByteCount: Int
     ) -> [UInt8] {
-        let byteCount = valueByteCount + keyByteCount
-        return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, count in
-            guard let start = UnsafeMutableRawPointer(room.baseAddress) else { return }
-            // SAFETY: the buffer has room for both, and each has as many bytes as the message says.
-            if let value = unsafe value {
-                unsafe start.copyMemory(from: value, byteCount: valueByteCount)
-            }
-            if let key = unsafe key {
-                unsafe (start + valueByteCount).copyMemory(from: key, byteCount: keyByteCount)
-            }
-            count = byteCount
-        }
+        // Reserved and appended: `Array(unsafeUninitializedCapacity:)` looks up the array's type at run
+        // time, which costs as much as the copy.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(valueByteCount + keyByteCount)
+        // SAFETY: each has as many bytes as the message says; a null one has none.
+        unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(start: value, count: valueByteCount))
+        unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(start: key, count: keyByteCount))
+        return bytes
     }
 
     /// A null pointer becomes nil, an empty value an empty array.

@@ -24,7 +24,7 @@ from . import against, machine, markdown, pairs, parts, peers, profile, publish,
 from . import soak, stage, start
 from . import whole as real
 from .figures import rounds, summaries, with_ratio
-from .floors import FLOOR_TOPICS, FOLDER, OUTCOME_BYTES, h2load_floor, kafka_floor
+from .floors import FLOOR_TOPICS, FOLDER, h2load_floor, kafka_floor
 from .service import Case
 from .turn import Size
 from .workload import fill
@@ -56,7 +56,7 @@ def measure_floors(case):
     with service.world(dataclasses.replace(case, latency_ms=0)) as (kafka, simulator, _):
         fill(kafka, FLOOR_TOPICS[0], case.count, case.payload_bytes)
         read = kafka_floor("consume", kafka, FLOOR_TOPICS[0], case.count)
-        write = kafka_floor("produce", kafka, FLOOR_TOPICS[1], case.count, OUTCOME_BYTES)
+        write = kafka_floor("produce", kafka, FLOOR_TOPICS[1], case.count)
         send = h2load_floor(simulator.ready, case.count, case.payload_bytes)
         return {"floor_us": read + write + send}
 

@@ -13,7 +13,6 @@ from harness.processes import ROOT
 from .gauges import run_and_measure
 
 FLOOR_TOPICS = ("floor-read", "floor-write")
-OUTCOME_BYTES = 480
 FOLDER = ROOT / ".build" / "bench"
 STREAMS = 100
 
@@ -30,10 +29,10 @@ def built(source, target, *options):
     return target
 
 
-def kafka_floor(mode, kafka, topic, *numbers, prefix=()):
+def kafka_floor(mode, kafka, topic, count, prefix=()):
     """CPU microseconds a record of a bare librdkafka loop; `prefix` starts the command."""
     program = built("Whole/kafka_floor.c", "kafka_floor", "-lrdkafka")
-    words = [*prefix, program, mode, kafka.bootstrap_servers, topic, *map(str, numbers)]
+    words = [*prefix, program, mode, kafka.bootstrap_servers, topic, str(count)]
     return float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
 

@@ -23,8 +23,7 @@ def measure_floors(on, size):
     source = on.source(size.total, size.payload_bytes)
     read = floors.kafka_floor("consume", on.kafka, source, size.total, prefix=prefix)
     with on.new_topics() as topics:
-        words = (size.total, floors.OUTCOME_BYTES)
-        write = floors.kafka_floor("produce", on.kafka, topics.results, *words, prefix=prefix)
+        write = floors.kafka_floor("produce", on.kafka, topics.results, size.total, prefix=prefix)
     send = floors.h2load_floor(on.sink.ready, size.total, size.payload_bytes, prefix)
     return {
         "consume_us": read,

@@ -25,7 +25,7 @@ struct Publishing: Sendable {
     /// How often Kafka has rejected each record.
     private var refusals: [PublicationTag: Int] = [:]
     /// By target, the deliveries whose token status Kafka has not acknowledged, in the order in
-    /// which they ended; only without transactions, which keep the order of all records.
+    /// which they ended; only without transactions, which keep the order of these records.
     private var statuses: [KeyedHash: [DeliveryID]] = [:]
 
     init(_ settings: EngineSettings) {

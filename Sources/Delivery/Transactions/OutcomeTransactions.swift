@@ -74,12 +74,16 @@ public struct OutcomeTransactions: Hashable, Sendable {
     public private(set) var members: [DeliveryID] = []
     /// The deliveries that wait for the next transaction.
     public private(set) var waiting: [DeliveryID] = []
-    /// The deliveries set aside because they need a topic that accepts no records.
+    /// The deliveries set aside because they need a topic that accepts no records, in the order in
+    /// which they ended.
     public private(set) var aside: [DeliveryID] = []
     /// The records of each of these deliveries.
     private var records: [DeliveryID: Publications] = [:]
     /// The topic that each of them needs besides the results topic.
     private var topics: [DeliveryID: RecordTopic] = [:]
+    /// Numbers the deliveries that need a topic in the order in which they ended.
+    private var numbers: [DeliveryID: UInt64] = [:]
+    private var nextNumber: UInt64 = 0
     /// The number of members with an unacknowledged record.
     private var unfinished = 0
     /// How many times the call in progress has failed.
@@ -111,8 +115,12 @@ public struct OutcomeTransactions: Hashable, Sendable {
         needing topic: RecordTopic? = nil
     ) {
         topics[id] = topic
-        guard records.updateValue(publications, forKey: id) == nil else { return }
-        waiting.append(id)
+        let isNew = records.updateValue(publications, forKey: id) == nil
+        if topic != nil, numbers[id] == nil {
+            numbers[id] = nextNumber
+            nextNumber += 1
+        }
+        if isNew { waiting.append(id) }
     }
 
     /// Sets deliveries aside that need a topic which accepts no records.
@@ -124,7 +132,14 @@ public struct OutcomeTransactions: Hashable, Sendable {
         guard !shut.isEmpty else { return [] }
         let leaving = Set(shut)
         waiting.removeAll { leaving.contains($0) }
+        let numbers = numbers
+        let isBefore = { (first: DeliveryID, second: DeliveryID) in
+            numbers[first, default: 0] < numbers[second, default: 0]
+        }
+        // A probe that failed is older than what stands aside.
+        let isInOrder = aside.last.map { isBefore($0, shut[0]) } ?? true
         aside += shut
+        if !isInOrder { aside.sort(by: isBefore) }
         return shut
     }
 
@@ -181,6 +196,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     public mutating func left(_ id: DeliveryID) {
         records[id] = nil
         topics[id] = nil
+        numbers[id] = nil
         waiting.removeAll { $0 == id }
         aside.removeAll { $0 == id }
     }
@@ -235,6 +251,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         aside = []
         records = [:]
         topics = [:]
+        numbers = [:]
         unfinished = 0
         switch phase {
         case .open where holdsRecords, .closing: beginAbort()
@@ -325,6 +342,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
             for id in members {
                 committed.append(Written(id, records.removeValue(forKey: id) ?? []))
                 refusedOutcomes.forget(id)
+                numbers[id] = nil
                 if let topic = topics.removeValue(forKey: id) { open(topic) }
             }
             size.committed(members.count)
@@ -390,10 +408,13 @@ public struct OutcomeTransactions: Hashable, Sendable {
     // MARK: Private
 
     /// The topic accepts records again; deliveries that need it may enter.
+    ///
+    /// They enter before the waiting ones. Of those, the ones that need the topic ended later, and
+    /// may have a newer status of the same token.
     private mutating func open(_ topic: RecordTopic) {
         guard closedTopics.contains(topic) else { return }
         closedTopics.opened(topic)
-        waiting += aside.filter { topics[$0] == topic }
+        waiting = aside.filter { topics[$0] == topic } + waiting
         aside.removeAll { topics[$0] == topic }
     }
 

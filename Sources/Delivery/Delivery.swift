@@ -52,7 +52,7 @@ public struct Delivery: Sendable {
     public internal(set) var place = Place.undecided
     /// When the current or last stream was requested.
     public internal(set) var sentAt: Instant?
-    /// When it joined its route's queue.
+    /// When it joined its route's queue, or began to wait for its campaign.
     var queuedAt: Instant?
     /// Streams opened in this round, except those returned unprocessed.
     public internal(set) var attempts = 0
@@ -61,6 +61,21 @@ public struct Delivery: Sendable {
     /// Set when the place becomes `publishing`.
     public internal(set) var conclusion: Conclusion?
     var firstFailureAt: Instant?
+    /// How long it waited for its campaign in memory, without the wait in progress.
+    var campaignWaitBefore = Duration.zero
+}
+
+extension Delivery {
+    /// How long it has waited for its campaign in memory.
+    func campaignWait(until now: Instant) -> Duration {
+        guard place == .atCampaign, let queuedAt else { return campaignWaitBefore }
+        return campaignWaitBefore + (now - queuedAt)
+    }
+
+    /// Its wait for its campaign is about to end.
+    mutating func campaignWaitEnds(now: Instant) {
+        campaignWaitBefore = campaignWait(until: now)
+    }
 }
 
 extension Delivery.Place {

@@ -1353,7 +1353,7 @@ public struct DeliveryEngine: Sendable {
     ///   - place: The new place.
     ///   - due: When its wait ends, if it has to wait.
     ///   - isFirst: Whether it joins the front of its lane.
-    ///   - now: This turn's moment; needed for entering a lane.
+    ///   - now: This turn's moment; needed for entering a lane, and for waiting for a campaign.
     private mutating func move(
         _ id: DeliveryID,
         to place: Delivery.Place,
@@ -1377,6 +1377,7 @@ public struct DeliveryEngine: Sendable {
             guard let campaign = deliveries[id].facts.campaign else {
                 preconditionFailure("waits for a campaign that it is not of")
             }
+            deliveries.update(id) { $0.queuedAt = now?.instant }
             campaigns.append(ticket, to: campaign)
         case .inLane:
             deliveries.update(id) { $0.queuedAt = now?.instant }
@@ -1481,7 +1482,7 @@ public struct DeliveryEngine: Sendable {
         {
             // The time until it is given up stands still.
             deliveries.update(id) { $0.firstFailureAt = nil }
-            move(id, to: .atCampaign)
+            move(id, to: .atCampaign, now: now)
         }
     }
 
@@ -1542,6 +1543,7 @@ public struct DeliveryEngine: Sendable {
             if isExpired(id, now: now) {
                 expire(id, at: now.timestamp, now: now)
             } else {
+                deliveries.update(id) { $0.campaignWaitEnds(now: now.instant) }
                 move(id, to: .undecided)
                 joinLine(id, now: now)
             }

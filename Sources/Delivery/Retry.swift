@@ -191,7 +191,10 @@ struct Retry: Sendable {
         guard let history = delivery.history else { return latest }
         // The time may lie ahead if clocks differ, or headers are forged.
         let first = min(history.firstFailedAt, now.timestamp)
-        guard history.waited != nil else { return first }
+        guard history.waited != nil else {
+            let wait = delivery.campaignWait(until: now.instant)
+            return min(first.advanced(by: wait), now.timestamp)
+        }
         // It waited in memory after that, up to its first failure since.
         let waited = latest.milliseconds - min(history.dueAt, latest).milliseconds
         return min(first.advanced(by: .milliseconds(waited)), now.timestamp)

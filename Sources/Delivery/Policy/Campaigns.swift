@@ -69,7 +69,7 @@ struct Campaigns: Sendable {
         var count = 0
     }
 
-    /// How much of a second's notifications may be sent at once.
+    /// How much of a second's notifications may be sent at once; at least one by each shard.
     private static let burst = 0.1
     /// How many deliveries may wait for a pace before recipients of a record wait elsewhere.
     private static let queueForRecipients = 256

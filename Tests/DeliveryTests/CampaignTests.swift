@@ -274,6 +274,31 @@ import Vocabulary
         #expect(first.milliseconds - start.milliseconds <= 11_000)
     }
 
+    /// Two fit in memory, and one may be sent in two seconds.
+    @Test func `what made way keeps its turns, and what arrives later has later ones`() throws {
+        var bench = try Self.bench {
+            $0.intake = .init(events: 20, bytes: 1 << 20)
+            $0.campaignShare = 0.1
+        }
+        try Self.order(CampaignOrder(.running, perSecond: 0.5), &bench)
+        var deferrals: [Deferral] = []
+        // The first is sent, and the next two wait.
+        for offset in Int64(1)...6 {
+            deferrals += Self.deferrals(try Self.arrive(offset, &bench))
+        }
+        for offset in Int64(7)...20 { _ = try bench.arrive(offset) }
+        var turn = bench.turn(after: .seconds(1))
+        #expect(bench.engine.awaitingCampaignCount == 0)
+        deferrals += Self.deferrals(turn)
+        for record in turn.publications { bench.engine.published(record.tag) }
+        for offset in Int64(21)...23 {
+            turn = try Self.arrive(offset, &bench)
+            deferrals += Self.deferrals(turn)
+        }
+        let turns = deferrals.map(\.dueAt.milliseconds)
+        #expect(turns.count >= 6 && turns == turns.sorted() && Set(turns).count == turns.count)
+    }
+
     @Test(arguments: [
         (30, 0, 30), (60, 0, 60), (600, 0, 60), (900, 1, 900), (80_000, 1, 900),
     ])

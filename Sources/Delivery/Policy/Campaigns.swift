@@ -35,10 +35,10 @@ struct Campaigns: Sendable {
 
         mutating func cameBack() { awayCount = max(0, awayCount - 1) }
 
-        /// Nothing waits.
+        /// The last waiting delivery passes, and the pace may allow more.
         ///
         /// Other shards may have got what this one has put off, so its estimates end here.
-        mutating func queueEmptied() { (booked, awayCount) = (nil, 0) }
+        mutating func lastPassed() { (booked, awayCount) = (nil, 0) }
     }
 
     private struct Order: Sendable {
@@ -182,7 +182,6 @@ struct Campaigns: Sendable {
         guard count == 1 else { return }
         queues[name] = nil
         names.removeAll { $0 == name }
-        orders[name]?.pace?.queueEmptied()
     }
 
     /// The next delivery that may proceed now; its ticket is about to become void.
@@ -195,7 +194,9 @@ struct Campaigns: Sendable {
             case .running: break
             }
             while let ticket = queues[name]?.tickets.popFirst() {
-                if let id = table.holder(of: ticket) { return id }
+                guard let id = table.holder(of: ticket) else { continue }
+                if count(of: name) == 1 { orders[name]?.pace?.lastPassed() }
+                return id
             }
         }
         return nil

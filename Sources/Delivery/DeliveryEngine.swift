@@ -531,16 +531,16 @@ public struct DeliveryEngine: Sendable {
     @discardableResult
     public mutating func published(_ tag: PublicationTag) -> PublishedRecord? {
         log?.note(.published) { $0.write(tag) }
-        return ended(tag)
+        return ended(tag, isWritten: true)
     }
 
-    /// Marks a record as no longer awaited by its delivery.
+    /// Marks a record as no longer awaited by its delivery; `isWritten`: Kafka has it.
     @inline(__always)
-    private mutating func ended(_ tag: PublicationTag) -> PublishedRecord? {
+    private mutating func ended(_ tag: PublicationTag, isWritten: Bool) -> PublishedRecord? {
         guard var awaited = awaitedRecords(of: tag) else { return nil }
         awaited.remove(tag.publication)
         publishing.ended(tag)
-        if tag.publication == .tokenStatus { statusEnded(tag.delivery) }
+        if tag.publication == .tokenStatus { statusEnded(tag.delivery, isWritten: isWritten) }
         guard awaited.isEmpty, !settings.isTransactional else {
             move(tag.delivery, to: .publishing(awaited))
             if !settings.isTransactional {
@@ -640,7 +640,7 @@ public struct DeliveryEngine: Sendable {
 
     /// Ends the wait for a record without writing it; Kafka has not accepted it.
     private mutating func drop(_ tag: PublicationTag, isOutdated: Bool = false) {
-        guard let record = ended(tag) else { return }
+        guard let record = ended(tag, isWritten: false) else { return }
         decision.dropped.append(DroppedRecord(tag: tag, record: record, isOutdated: isOutdated))
     }
 
@@ -678,7 +678,7 @@ public struct DeliveryEngine: Sendable {
             $0.write(tag)
             $0.write(now)
         }
-        guard settings.isTransactional else { return ended(tag) }
+        guard settings.isTransactional else { return ended(tag, isWritten: false) }
         publishing.withdraw(tag)
         abortTransaction(now: now)
         return nil
@@ -2171,9 +2171,9 @@ public struct DeliveryEngine: Sendable {
     }
 
     /// The delivery no longer waits for its token status.
-    private mutating func statusEnded(_ id: DeliveryID) {
+    private mutating func statusEnded(_ id: DeliveryID, isWritten: Bool) {
         guard let target = deliveries[id].facts.names?.target else { return }
-        publishing.statusEnded(id, of: target)
+        publishing.statusEnded(id, of: target, isWritten: isWritten)
     }
 
     /// The topic that a delivery's records need in addition to the results topic.
@@ -2210,7 +2210,7 @@ public struct DeliveryEngine: Sendable {
         leaveLine(id)
         left(deliveries[id].place, id)
         if case .publishing(let awaited) = deliveries[id].place, awaited.contains(.tokenStatus) {
-            statusEnded(id)
+            statusEnded(id, isWritten: false)
         }
         let delivery = deliveries.take(id)
         intake.topicWaitEnded(id)

@@ -24,9 +24,15 @@ struct Publishing: Sendable {
     private var retries = TimedQueue<PublicationTag>()
     /// How often Kafka has rejected each record.
     private var refusals: [PublicationTag: Int] = [:]
-    /// By target, the deliveries whose token status Kafka has not acknowledged, in the order in
-    /// which they ended; only without transactions, which keep the order of these records.
-    private var statuses: [KeyedHash: [DeliveryID]] = [:]
+    /// By target, the token statuses that Kafka has not acknowledged, in the order in which their
+    /// deliveries ended; only without transactions, which keep the order of these records.
+    private var statuses: [KeyedHash: [Status]] = [:]
+
+    private struct Status: Sendable {
+        let delivery: DeliveryID
+        /// Whether Kafka has a newer one.
+        var isOutdated = false
+    }
 
     init(_ settings: EngineSettings) {
         transactions = settings.transactionTimeout.map(OutcomeTransactions.init(timeout:))
@@ -107,19 +113,27 @@ struct Publishing: Sendable {
     ///   must not be.
     mutating func statusDecided(_ id: DeliveryID, of target: KeyedHash) -> [DeliveryID] {
         let older = statuses[target, default: []]
-        statuses[target] = older + [id]
-        return older.filter { refusals[PublicationTag($0, .tokenStatus)] != nil }
+        statuses[target] = older + [Status(delivery: id)]
+        return older.map(\.delivery).filter { refusals[PublicationTag($0, .tokenStatus)] != nil }
     }
 
-    /// The delivery no longer waits for its token status, if it did.
-    mutating func statusEnded(_ id: DeliveryID, of target: KeyedHash) {
-        statuses[target]?.removeAll { $0 == id }
-        if statuses[target]?.isEmpty ?? false { statuses[target] = nil }
+    /// The delivery no longer waits for its token status, if it did; `isWritten`: Kafka has it.
+    mutating func statusEnded(_ id: DeliveryID, of target: KeyedHash, isWritten: Bool) {
+        guard var left = statuses[target],
+            let place = left.firstIndex(where: { $0.delivery == id })
+        else { return }
+        left.remove(at: place)
+        // librdkafka may report them later, as refused.
+        if isWritten { for older in 0..<place { left[older].isOutdated = true } }
+        statuses[target] = left.isEmpty ? nil : left
     }
 
-    /// Whether a newer status of the target is on its way.
+    /// Whether a newer status of the target is on its way, or Kafka has one.
     func isOutdated(_ id: DeliveryID, of target: KeyedHash) -> Bool {
-        statuses[target].map { $0.last != id } ?? false
+        guard let left = statuses[target],
+            let place = left.firstIndex(where: { $0.delivery == id })
+        else { return false }
+        return left[place].isOutdated || place < left.count - 1
     }
 
     // MARK: Transactions

@@ -29,6 +29,7 @@ package struct World {
     var events: [SimulatedEvent] = []
     var campaigns: SimulatedCampaigns
     var tallies: SimulatedTallies
+    var statusLines = StatusLines()
     /// Recipients that upstream has written beyond its rate.
     var recipientsAhead = 0
     /// The most bytes that one of its records counts for.

@@ -72,9 +72,16 @@ extension World {
     mutating func obey(_ member: Member) {
         guard campaigns.count > 0 else { return }
         member.orders = campaigns.orders
-        let share = max(1, Double(member.cursors.count)) / Double(kafka.partitions.count)
-        member.engine.campaignsOrdered(campaigns.orders, share: share, now: moment)
+        shareOut(to: member)
         wake(member)
+    }
+
+    /// Gives the member its part of each pace, which is that of its partitions.
+    func shareOut(to member: Member) {
+        guard campaigns.count > 0 else { return }
+        let own = max(1, member.engine.lend { $0.assignedPartitions.count })
+        let share = Double(own) / Double(kafka.partitions.count)
+        member.engine.campaignsOrdered(member.orders, share: share, now: moment)
     }
 
     // MARK: Checks

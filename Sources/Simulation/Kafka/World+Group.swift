@@ -48,6 +48,8 @@ extension World {
                 },
                 now: moment
             )
+            // As the shard does with each assignment.
+            shareOut(to: member)
         }
         if !member.groupEvents.isEmpty { wake(member) }
     }

@@ -127,6 +127,9 @@ extension World {
             record: produced.count - 1,
             fate: fate
         )
+        if let status = produced[request.record].tokenStatus {
+            statusLines.produced(request, for: status.device)
+        }
         let delay =
             isProduceSlow > 0
             ? dice[.produce, member].milliseconds(100...4000) : latency(.produce, of: member)
@@ -190,11 +193,14 @@ extension World {
         refusingTopics.contains { $0.contains(publication) }
     }
 
-    mutating func produceReached(_ request: ProduceRequest) {
+    mutating func produceReached(_ due: ProduceRequest) {
         guard isKafkaDown == 0 else {
             // librdkafka keeps it until Kafka is available again.
-            return after(dice[.report, request.member].seconds(1...5), .produced(request))
+            return after(dice[.report, due.member].seconds(1...5), .produced(due))
         }
+        let status = produced[due.record].tokenStatus
+        var request = due
+        if let status { request = statusLines.arrived(due, for: status.device) }
         let answer =
             if let transaction = request.transaction {
                 produceReached(request, inTransaction: transaction)
@@ -202,8 +208,8 @@ extension World {
                 writtenAtOnce(request)
             }
         guard let member = member(request.member) else { return }
-        // Most reports arrive at once; a tenth are delayed.
-        guard dice[.report, request.member].comesUp(0.1) else {
+        // Most reports arrive at once; a tenth are delayed, but none with the key of others.
+        guard dice[.report, request.member].comesUp(0.1), status == nil else {
             return reported(member, request.producer, request.tag, answer)
         }
         after(

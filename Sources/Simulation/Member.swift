@@ -53,6 +53,8 @@ final class Member {
     var mostStatusWaits = 0
     /// Outcomes on their way to Kafka.
     var publishing: [DeliveryID: Pending] = [:]
+    /// By device: the last delivery that ended with a status of its token.
+    var lastStatuses: [Int32: DeliveryID] = [:]
     /// By delivery: the streams opened for it, and those that were not processed.
     var streams: [DeliveryID: StreamCount] = [:]
     /// Recipients and events to be retried: the streams of the round that ended.

@@ -30,6 +30,7 @@ package struct World {
     var campaigns: SimulatedCampaigns
     var tallies: SimulatedTallies
     var statusLines = StatusLines()
+    var writtenStatuses = WrittenStatuses()
     /// Recipients that upstream has written beyond its rate.
     var recipientsAhead = 0
     /// The most bytes that one of its records counts for.

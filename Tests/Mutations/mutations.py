@@ -447,6 +447,27 @@ MUTATIONS = [
         [expression(FUSE, "now - since >= settings.recovery", "false")],
         seed=33,
     ),
+    Mutation(
+        "write a refused token status after a newer one",
+        [
+            expression(
+                PUBLISHING,
+                "older.map(\\.delivery).filter {"
+                " refusals[PublicationTag($0, .tokenStatus)] != nil }",
+                "[DeliveryID]()",
+            )
+        ],
+    ),
+    Mutation(
+        "drop every token status that Kafka refuses",
+        [
+            expression(
+                PUBLISHING,
+                "left[place].isOutdated || place < left.count - 1",
+                "true",
+            )
+        ],
+    ),
     # Limits and bulkheads
     Mutation(
         "read a retry topic beyond a record that is not due",

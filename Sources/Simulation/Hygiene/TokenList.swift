@@ -63,4 +63,6 @@ struct TokenStatus: Hashable, Sendable {
     let unregisteredSince: Timestamp?
     /// Whether the token has a status although it is not dead.
     let isNoted: Bool
+    /// When APNs gave the answer that it is about.
+    let answeredAt: Instant?
 }

@@ -46,12 +46,13 @@ extension World {
     }
 
     /// The token-status record for an outcome.
-    func tokenStatus(of outcome: Outcome, _ event: Int32) -> TokenStatus {
+    func tokenStatus(of outcome: Outcome, _ event: Int32, answeredAt: Instant?) -> TokenStatus {
         let isDead = outcome.kind == .unregistered && outcome.tokenAction != .hold
         return TokenStatus(
             device: events[Int(event)].device,
             unregisteredSince: isDead ? outcome.unregisteredAt ?? outcome.completedAt : nil,
-            isNoted: !isDead && !outcome.isTokenReadmitted
+            isNoted: !isDead && !outcome.isTokenReadmitted,
+            answeredAt: answeredAt
         )
     }
 

@@ -76,6 +76,9 @@ extension World {
         if !isRefused, let assignedAt = member.assignedAt, facts.receivedAt.instant >= assignedAt {
             for event in pending.events { noteEnd(of: event, by: member) }
         }
+        if publications.contains(.tokenStatus) {
+            member.lastStatuses[events[Int(event)].device] = delivery
+        }
         member.publishing[delivery] = pending
         if facts.outcome != nil { noteDeparture(of: pending, by: member) }
     }
@@ -102,7 +105,9 @@ extension World {
                 isSent: (outcome?.attempts ?? 0) > 0,
                 retry: record.conclusion.deferral.map { retryRecord(arrival, $0, by: member) },
                 tokenStatus: publication == .tokenStatus
-                    ? outcome.map { tokenStatus(of: $0, event) } : nil,
+                    ? outcome.map {
+                        tokenStatus(of: $0, event, answeredAt: record.conclusion.answeredAt)
+                    } : nil,
                 publication: publication
             )
         )
@@ -322,6 +327,7 @@ extension World {
     mutating func carryOut(_ record: DroppedRecord, for member: Member) {
         if record.isOutdated {
             coverage.note(.tokenStatusOutdated)
+            checkOutdated(record.tag, by: member)
         } else {
             checkDropped(record.tag, by: member)
             coverage.note(.tokenStatusDropped)
@@ -387,7 +393,7 @@ extension World {
     /// Stores the record in Kafka, where all members can read it.
     private mutating func written(_ request: ProduceRequest) {
         let record = produced[request.record]
-        appear(record)
+        appear(record, from: request)
         guard let member = member(request.member),
             var pending = member.publishing[request.tag.delivery]
         else { return }
@@ -415,12 +421,15 @@ extension World {
         kafka.partitions[partition].entries[offset].resolve(pending.recipients.map(\.index))
     }
 
-    mutating func appear(_ record: ProducedRecord) {
+    mutating func appear(_ record: ProducedRecord, from request: ProduceRequest) {
         if let retry = record.retry {
             let source = kafka.partitions[record.partition.index].source
             putOff(record.event, retry, ofSource: source)
         }
-        if let status = record.tokenStatus { tokenStatusWritten(status) }
+        if let status = record.tokenStatus {
+            checkStatusOrder(status, from: request)
+            tokenStatusWritten(status)
+        }
         if record.publication == .outcome, let kind = record.kind {
             let event = Int(record.event)
             if events[event].outcomes > 0 { coverage.note(.outcomeRepeated) }
@@ -430,6 +439,13 @@ extension World {
             if kind != .duplicate { events[event].endedByItself = true }
             coverage.note(Coverage.Fact(kind))
         }
+    }
+}
+
+extension Conclusion {
+    /// When APNs last answered a request for the event; nil: it has not, or the event goes on.
+    fileprivate var answeredAt: Instant? {
+        if case .ended(let ending) = self { ending.answeredAt } else { nil }
     }
 }
 

@@ -211,7 +211,7 @@ extension World {
         var deliveries = transaction.deliveries
         for request in transaction.written {
             let record = produced[request.record]
-            appear(record)
+            appear(record, from: request)
             deliveries[request.tag.delivery]?.unwritten.remove(record.publication)
             if record.publication == .outcome, events[Int(record.event)].outcomes > 1,
                 !events[Int(record.event)].isRepeated

@@ -108,6 +108,7 @@ package struct Coverage: Hashable, Sendable {
         case outcomeSuppressed
         case outcomeCancelled
         case campaignPutOff
+        case campaignPaced
         case tallyWritten
         case tallyRefused
         case outcomeDuplicate

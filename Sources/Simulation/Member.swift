@@ -72,6 +72,12 @@ final class Member {
     }
     /// What it has known of them since its last turn.
     var ordersOfTurn: [CampaignOrders] = []
+    /// By campaign that has an order: how the member obeys it.
+    var paces: [UInt8: PaceWatch] = [:]
+    /// Its part of each pace; the engine's at its start.
+    var paceShare = 1.0
+    /// By device: when an event last arrived for it while another one was in hand.
+    var crowdedAt: [Int32: Instant] = [:]
     /// The retry records in flight, and when each may be sent.
     var notBefore: [RecordPlace: Instant] = [:]
     /// The number of events in flight by device, then of those of the first source.

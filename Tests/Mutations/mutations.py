@@ -810,6 +810,36 @@ MUTATIONS = [
         ],
     ),
     Mutation(
+        "send the events of a paced campaign as they arrive",
+        [
+            expression(
+                CAMPAIGNS,
+                "queues[name] == nil && orders[name]?.pace?.take(now: now) ?? true",
+                "true",
+            )
+        ],
+    ),
+    Mutation(
+        "give each member the whole pace",
+        [expression(CAMPAIGNS, "Pace(perSecond: $0 * share)", "Pace(perSecond: $0)")],
+    ),
+    Mutation(
+        "begin a pace anew with each order of another campaign",
+        [expression(CAMPAIGNS, "share == self.share", "false")],
+    ),
+    Mutation(
+        "let what waits for a stream go when a pace is ordered",
+        [
+            expression(
+                ENGINE,
+                "(campaigns.effect(on: campaign, now: now.instant), deliveries[id].place)",
+                '(campaigns.effect(on: campaign, now: now.instant).word == "paced"'
+                " ? CampaignOrder.Effect.running"
+                " : campaigns.effect(on: campaign, now: now.instant), deliveries[id].place)",
+            )
+        ],
+    ),
+    Mutation(
         "apply an order only to events that arrive later",
         [expression(ENGINE, "changed.contains(campaign)", "false")],
     ),

@@ -81,6 +81,7 @@ extension World {
         guard campaigns.count > 0 else { return }
         let own = max(1, member.engine.lend { $0.assignedPartitions.count })
         let share = Double(own) / Double(kafka.partitions.count)
+        notePaces(share: share, of: member)
         member.engine.campaignsOrdered(member.orders, share: share, now: moment)
     }
 

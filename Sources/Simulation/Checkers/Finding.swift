@@ -33,6 +33,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case retryRecordsAreTrue
         case orderIsKept
         case campaignIsObeyed
+        case paceIsNotExceeded
         case statusOrderIsKept
         case tallyIsTrue
         case sentOnceItsSchemaIsKnown

@@ -47,6 +47,9 @@ extension World {
         if isSendable, !arrival.isRetry, !hasCampaign { member.order.arrived(place) }
         let load = member.load[facts.device, default: 0]
         member.load[facts.device] = load + 1
+        if load > 0 || member.streamsByDevice[facts.device] != nil {
+            member.crowdedAt[facts.device] = now
+        }
         guard facts.source == 0 else { return }
         member.urgentLoad += 1
         // The only event for its device, and without a rate limit: it only waits for the queue.

@@ -12,6 +12,7 @@ extension World {
         coverage.note(.requestSent)
         checkRequest(facts, event, on: state, by: member)
         checkRefusals(of: delivery, by: member)
+        checkPace(of: delivery, facts, event, by: member)
         member.connections[connection]?.askedAt = state.askedAt ?? now
         state.streamCount += 1
         let number = state.streamCount

@@ -2451,6 +2451,11 @@ public struct DeliveryEngine: Sendable {
     /// The number of deliveries that wait until their campaign may send.
     public var awaitingCampaignCount: Int { campaigns.waitingCount }
 
+    /// The number of a campaign's deliveries that wait until it may send.
+    public func awaitingCampaignCount(of campaign: CampaignName) -> Int {
+        campaigns.count(of: settings.hygiene.hashKey.hash(of: campaign))
+    }
+
     /// The number of deliveries that wait for their app's rate limit.
     public var rateLimitedCount: Int { dispatch.rateLimitedCount }
 

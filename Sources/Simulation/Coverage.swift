@@ -109,6 +109,7 @@ package struct Coverage: Hashable, Sendable {
         case outcomeCancelled
         case campaignPutOff
         case campaignPaced
+        case campaignPaceKept
         case tallyWritten
         case tallyRefused
         case outcomeDuplicate

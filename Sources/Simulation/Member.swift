@@ -78,6 +78,8 @@ final class Member {
     var paceShare = 1.0
     /// By device: when an event last arrived for it while another one was in hand.
     var crowdedAt: [Int32: Instant] = [:]
+    /// Whether it gives up its partitions, or has lost them.
+    var isGivingUp = false
     /// The retry records in flight, and when each may be sent.
     var notBefore: [RecordPlace: Instant] = [:]
     /// The number of events in flight by device, then of those of the first source.

@@ -54,6 +54,7 @@ extension World {
             checkBounds(of: member, engine)
             checkPauses(of: member, engine)
             checkTopicWaits(of: member, engine)
+            checkPaceIsKept(by: member, engine)
             checkBreakers(of: member, engine)
             return (engine.hasLeftGroup, engine.nextDeadline(now: now))
         }

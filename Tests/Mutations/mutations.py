@@ -54,6 +54,7 @@ CONNECTION = "ConnectionPool/ConnectionMachine.swift"
 POOL = "ConnectionPool/PoolMachine.swift"
 REASONS = "APNsRules/ReasonTable.swift"
 RETRY = "Delivery/Retry.swift"
+RATES = "Delivery/Policy/RateLimits.swift"
 TIERS = "Delivery/Later/RetryHistory.swift"
 PUBLISHING = "Delivery/Publishing.swift"
 TRANSACTION = "Delivery/Transactions/OutcomeTransactions.swift"
@@ -826,6 +827,29 @@ MUTATIONS = [
     Mutation(
         "begin a pace anew with each order of another campaign",
         [expression(CAMPAIGNS, "share == self.share", "false")],
+    ),
+    Mutation(
+        "pass half of a pace",
+        [
+            expression(
+                RATES,
+                "max(fullAt ?? now, now) + interval",
+                "max(fullAt ?? now, now) + interval * 2",
+            )
+        ],
+    ),
+    Mutation(
+        "keep the last event that waits for a pace",
+        [
+            statements(
+                CAMPAIGNS,
+                "                guard orders[name]?.pace?.take(now: now) ?? true"
+                " else { continue }\n",
+                "                guard (queues[name]?.count ?? 0) > 1,\n"
+                "                    orders[name]?.pace?.take(now: now) ?? true\n"
+                "                else { continue }\n",
+            )
+        ],
     ),
     Mutation(
         "let what waits for a stream go when a pace is ordered",

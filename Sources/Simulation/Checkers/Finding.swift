@@ -34,6 +34,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case orderIsKept
         case campaignIsObeyed
         case paceIsNotExceeded
+        case paceIsKept
         case statusOrderIsKept
         case tallyIsTrue
         case sentOnceItsSchemaIsKnown

@@ -69,6 +69,7 @@ extension World {
         member.streamsBefore[Reading(facts.arrival)] = streams
         // What waits for its campaign may expire meanwhile.
         guard deferral.reason != .local(.campaignPaused) else {
+            notePutOff(pending.event, arrivedAt: pending.arrivedAt, by: member)
             return coverage.note(.campaignPutOff)
         }
         checkDue(deferral, deferral.firstFailedAt, events[Int(pending.event)])
@@ -95,6 +96,7 @@ extension World {
             checkAttempts(own.attempts - attemptsBefore(own.index, facts.history), of: streams)
             guard own.reason != .local(.campaignPaused) else {
                 coverage.note(.campaignPutOff)
+                notePutOff(event, arrivedAt: pending.arrivedAt, by: member)
                 continue
             }
             guard !hasJumped else { continue }

@@ -10,8 +10,21 @@ struct PaceWatch {
         let perSecond: Double
     }
 
+    /// Deliveries that have waited without a break since then, and what has become of them.
+    private struct Backlog {
+        let since: Instant
+        /// How many waited then.
+        let count: Int
+        /// How many others were in hand then that may have come to wait.
+        let others: Int
+        var arrived = 0
+        var putOff = 0
+    }
+
     /// The most releases that are kept; more would only make the run slow.
     private static let mostReleases = 200
+    /// How many a member may be behind: a turn passes only so many of all campaigns.
+    private static let patience = 2
 
     let order: CampaignOrder
     /// When the member first heard of the order.
@@ -21,6 +34,8 @@ struct PaceWatch {
     /// For each notification that was started since: the earliest time at which it may have passed;
     /// in ascending order.
     private var releases: [Instant] = []
+    /// Nil: none waits, or the member may not send.
+    private var backlog: Backlog?
 
     init(_ order: CampaignOrder, share: Double, now: Instant) {
         self.order = order
@@ -32,9 +47,12 @@ struct PaceWatch {
 
     /// The member has another part of the pace from now on.
     mutating func shared(_ share: Double, now: Instant) {
+        backlog = nil
         guard case .paced(let perSecond) = order.effect(isOver: false) else { return }
         stretches.append(Stretch(since: now, perSecond: perSecond * share))
     }
+
+    // MARK: The most
 
     /// A notification is started for the first time; it may have passed since `release`.
     ///
@@ -71,6 +89,52 @@ struct PaceWatch {
         }
         return sum
     }
+
+    // MARK: The least
+
+    /// An event arrived that may come to wait.
+    mutating func arrived() { backlog?.arrived += 1 }
+
+    /// An event went to a retry topic, because the campaign does not let it pass.
+    ///
+    /// One that arrived before the backlog counts as passed.
+    mutating func putOff(arrivedAt: Instant) {
+        guard let since = backlog?.since, arrivedAt > since else { return }
+        backlog?.putOff += 1
+    }
+
+    /// A turn has ended, and so many wait; 0 if the member may not send.
+    ///
+    /// `others` may come to wait; `lateness`: how late a turn may be.
+    ///
+    /// - Returns: how many have passed of how many, if those are too few; nil: they are enough.
+    mutating func turned(
+        waiting: Int,
+        others: Int,
+        lateness: Duration,
+        now: Instant
+    ) -> (passed: Int, of: Int)? {
+        guard waiting > 0, let perSecond = stretches.last?.perSecond else {
+            backlog = nil
+            return nil
+        }
+        guard let backlog else {
+            self.backlog = Backlog(since: now, count: waiting, others: others)
+            return nil
+        }
+        let came = backlog.arrived + backlog.others - backlog.putOff
+        let passed = came + backlog.count - waiting
+        let interval = 1 / perSecond + Double(lateness.nanoseconds) / 1e9
+        let expected = Int(Double((now - backlog.since).nanoseconds) / 1e9 / interval)
+        return passed + Self.patience < expected ? (passed, expected) : nil
+    }
+
+    /// Whether deliveries have waited long enough to show that the pace is kept.
+    func isProven(now: Instant) -> Bool {
+        guard let backlog, let perSecond = stretches.last?.perSecond else { return false }
+        let time = Double((now - backlog.since).nanoseconds) / 1e9
+        return time * perSecond > Double(2 * Self.patience)
+    }
 }
 
 extension World {
@@ -89,6 +153,37 @@ extension World {
             }
         }
         member.paceShare = share
+    }
+
+    /// Notes an event that is deferred because its campaign does not let it pass.
+    func notePutOff(_ event: Int32, arrivedAt: Instant, by member: Member) {
+        guard let campaign = events[Int(head(of: event))].campaign else { return }
+        member.paces[campaign]?.putOff(arrivedAt: arrivedAt)
+    }
+
+    /// Checks that a pace is kept as long as events wait for it in memory.
+    mutating func checkPaceIsKept(by member: Member, _ engine: borrowing DeliveryEngine) {
+        guard campaigns.count > 0 else { return }
+        // What is to be given up waits for the next owner; a member that hung cannot catch up.
+        let isHindered =
+            member.isGivingUp || member.isLeaving || member.stalledUntil > member.turnBefore
+        let others = engine.heldEvents + engine.awaitingSchemaCount
+        let lateness = max(plan.turnInterval, .milliseconds(1)) + .microseconds(1)
+        for campaign in 0..<UInt8(campaigns.count) {
+            guard let watch = member.paces[campaign], watch.isPaced,
+                let name = SimulatedCampaigns.name(campaign)
+            else { continue }
+            let waiting = isHindered ? 0 : engine.awaitingCampaignCount(of: name)
+            if waiting > 0, watch.isProven(now: now) { coverage.note(.campaignPaceKept) }
+            let lack = member.paces[campaign]?.turned(
+                waiting: waiting,
+                others: others,
+                lateness: lateness,
+                now: now
+            )
+            guard let lack else { continue }
+            found(.paceIsKept, "\(lack.passed) of campaign \(campaign) instead of \(lack.of)")
+        }
     }
 
     /// Checks that a member starts no more of a campaign than its part of the pace allows.

@@ -50,6 +50,9 @@ extension World {
         if load > 0 || member.streamsByDevice[facts.device] != nil {
             member.crowdedAt[facts.device] = now
         }
+        if facts.content == .notification, let campaign = events[Int(head(of: event))].campaign {
+            member.paces[campaign]?.arrived()
+        }
         guard facts.source == 0 else { return }
         member.urgentLoad += 1
         // The only event for its device, and without a rate limit: it only waits for the queue.

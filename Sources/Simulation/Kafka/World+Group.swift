@@ -29,9 +29,14 @@ extension World {
     mutating func takeGroupEvent(_ member: Member) {
         guard !member.groupEvents.isEmpty else { return }
         switch member.groupEvents.removeFirst() {
-        case .revoked: member.engine.partitionsRevoked(lost: false, now: moment)
-        case .lost: member.engine.partitionsRevoked(lost: true, now: moment)
+        case .revoked:
+            member.isGivingUp = true
+            member.engine.partitionsRevoked(lost: false, now: moment)
+        case .lost:
+            member.isGivingUp = true
+            member.engine.partitionsRevoked(lost: true, now: moment)
         case .assigned(let partitions, let generation):
+            member.isGivingUp = false
             member.generation = generation
             member.settledBefore = [:]
             member.recipientsBefore = [:]

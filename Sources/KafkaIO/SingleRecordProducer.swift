@@ -16,7 +16,9 @@ public final class SingleRecordProducer {
     /// The number of the last record; the report of an earlier one may still come.
     private var tag: UInt64 = 0
 
-    /// Starts the client, which connects in the background. Throws if a property is invalid.
+    /// Starts the client, which connects in the background.
+    ///
+    /// Throws if a property is invalid.
     public init(
         bootstrapServers: String,
         properties: [String: String]

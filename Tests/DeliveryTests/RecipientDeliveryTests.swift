@@ -250,7 +250,7 @@ import Vocabulary
         // A stream was opened meanwhile, which made room for one.
         _ = Self.takeRecipients(&bench)
         let taken = bench.engine.inFlightEvents
-        #expect(Self.arrive(["1", "2", "3"], at: 2, of: campaign, &bench).outcomes.isEmpty)
+        #expect(Self.arrive(["01", "02", "03"], at: 2, of: campaign, &bench).outcomes.isEmpty)
         #expect(bench.engine.inFlightEvents == taken)
         #expect(bench.engine.campaignProgress.map(\.waiting) == [3])
         var orders = CampaignOrders()

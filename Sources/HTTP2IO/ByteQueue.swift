@@ -68,12 +68,6 @@
         }
     }
 
-    /// Removes bytes from the end.
-    public mutating func removeLast(_ byteCount: Int) {
-        precondition(byteCount >= 0 && byteCount <= count, "more taken than queued")
-        end -= byteCount
-    }
-
     public mutating func removeAll() {
         removeFirst(count)
     }

@@ -28,7 +28,7 @@ import Testing
         [[UInt8]](repeating: bytes, count: count).flatMap(\.self)
     }
 
-    /// nghttp2 counts the frames, whatever they contain.
+    /// The frames are counted, whatever they contain.
     @Test(arguments: [
         (0, StreamFailure.connectionClosed), (1, .connectionClosed), (3276, .responseTooLarge),
     ])

@@ -1084,7 +1084,7 @@ public struct DeliveryEngine: Sendable {
                     expired.append(id)
                 } else if let blockedSince,
                     dispatch.hasWaitedTooLong(
-                        deliveries[id].arrival,
+                        deliveries[id],
                         lane: lane,
                         blockedSince: blockedSince,
                         now: now.instant

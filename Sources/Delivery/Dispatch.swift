@@ -674,14 +674,17 @@ struct Dispatch: Sendable {
     /// A broadcast cannot go to a retry topic, so it keeps waiting while its endpoint may recover,
     /// unless its lane holds more than its share.
     func hasWaitedTooLong(
-        _ arrival: Arrival,
+        _ delivery: Delivery,
         lane index: Int,
         blockedSince: Instant,
         now: Instant
     ) -> Bool {
-        guard !arrival.facts.isBroadcast || !parking[Route(index: index).credential].isWorking
+        guard let queuedAt = delivery.queuedAt,
+            !delivery.facts.isBroadcast || !parking[Route(index: index).credential].isWorking
         else { return false }
-        return max(arrival.facts.receivedAt.instant, blockedSince) + Self.patience <= now
+        // Not since its record was read: one that was early would leave as soon as it is due, and
+        // never be the probe.
+        return max(queuedAt, blockedSince) + Self.patience <= now
     }
 
     // MARK: Queries

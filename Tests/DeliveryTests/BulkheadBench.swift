@@ -109,6 +109,7 @@ struct BulkheadBench {
         token: String? = nil,
         app: String = "News",
         source: Int = 0,
+        history: RetryHistory? = nil,
         _ change: (inout Event) -> Void = { _ in }
     ) throws {
         // Each event has its own device, unless the test says otherwise.
@@ -133,6 +134,7 @@ struct BulkheadBench {
         let isTaken = engine.recordArrived(
             record,
             .event(event),
+            history: history,
             source: source,
             by: reader,
             now: now

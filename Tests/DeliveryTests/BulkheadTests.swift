@@ -243,6 +243,36 @@ import Vocabulary
         #expect(bench.outcomes["2"]?.attempts ?? 0 == 0)
     }
 
+    /// Only probes close a breaker; an endpoint with little traffic has few other events for that.
+    @Test func `an event that waited for its time is not deferred before it is a probe`() throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
+            $0.later = RetryTiers([.seconds(300)])
+        }
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 500, .internalServerError)
+        let start = bench.now.timestamp
+        let history = RetryHistory(
+            origin: RecordPosition(
+                partition: TopicPartition(topic: KafkaTopic("news"), partition: 0),
+                offset: Offset(7)
+            ),
+            timestamp: nil,
+            receivedAt: start,
+            attempts: 5,
+            firstFailedAt: start,
+            dueAt: start.advanced(seconds: 90),
+            tier: 0,
+            reason: "ServiceUnavailable"
+        )
+        try bench.arrive("early", history: history)
+        for _ in 0..<89 { #expect(bench.turn(after: .seconds(1)) == []) }
+        #expect(bench.reasons == ["1": .local(.endpointUnavailable)])
+        #expect(bench.engine.breaker(of: BulkheadBench.news).isProbing)
+        #expect(bench.turn(after: .seconds(1)) == ["early"])
+    }
+
     @Test func `events of one device make room together`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))

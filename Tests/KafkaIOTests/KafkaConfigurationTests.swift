@@ -172,6 +172,17 @@ import Testing
         #expect(effective?.hasSuffix("=\(linger)") == true)
     }
 
+    /// Debian 12's librdkafka rejects the property, Debian 13's has it.
+    @Test func `a full queue stops fetching for 20 ms, where that can be set`() throws {
+        let configuration = try KafkaConfiguration(.consumer, bootstrapServers: "", properties: [:])
+        let version = KafkaLibrary.version.split(separator: ".").compactMap { Int($0) }
+        #expect(version.count >= 2)
+        #expect(
+            configuration.description.contains("fetch.queue.backoff.ms=20\n")
+                == !version.lexicographicallyPrecedes([2, 2])
+        )
+    }
+
     @Test func `a record that must be alone has its own batch, whatever the properties`() throws {
         let lines = try producerSettings(
             ["producer.batch.num.messages": "50", "linger.ms": "70"],

@@ -1571,7 +1571,6 @@ public struct DeliveryEngine: Sendable {
         guard let target = deliveries[id].facts.names?.target else { return }
         let deadSince = hygiene.word(against: target, listed: deliveries[id].deadSince)
         deliveries.update(id) { $0.deadSince = deadSince }
-        if deadSince != nil { hygiene.doubt(target) }
     }
 
     /// Whether more recipients of a record may become deliveries for a queue.
@@ -1644,7 +1643,6 @@ public struct DeliveryEngine: Sendable {
         case .suppress(let since): conclude(id, with: .suppressed(since: since), now: now)
         case .duplicate: conclude(id, with: .duplicate, now: now)
         case .send:
-            if deadSince != nil { hygiene.doubt(names.target) }
             deliveries.update(id) { $0.deadSince = deadSince }
             if let campaign = arrival.facts.campaign, !campaigns.lets(campaign, pass: now.instant) {
                 awaitCampaign(id, campaign, now: now)
@@ -1661,6 +1659,7 @@ public struct DeliveryEngine: Sendable {
             preconditionFailure("a delivery without a device is sent")
         }
         deliveries.update(id) { $0.isInLine = true }
+        if deliveries[id].deadSince != nil { hygiene.doubt(device) }
         guard !dispatch.joined(id, device, on: deliveries[id].routeInUse) else {
             approach(id, now: now)
             return
@@ -2326,7 +2325,8 @@ public struct DeliveryEngine: Sendable {
 
     /// Tokens to look up in the process's list again, before the turn ends.
     ///
-    /// Those of waiting deliveries whose token was reported as dead, or that were held for long.
+    /// Those of deliveries in line whose token was reported as dead, and of those that waited in no
+    /// line and proceed now.
     public mutating func doubtfulTokens(now: Instant) -> [KeyedHash] {
         let due = dueWithoutLine(now: now)
         guard hygiene.hasDoubts || !due.isEmpty else { return [] }

@@ -64,7 +64,7 @@ struct Hygiene: Sendable {
         return isRepeated && !arrival.facts.isRetry ? .duplicate : .send
     }
 
-    /// Deliveries in flight have a token that is reported as dead; the process's list may learn
+    /// Deliveries in line have a token that is reported as dead; the process's list may learn
     /// otherwise.
     mutating func doubt(_ token: KeyedHash) { doubted.insert(token) }
 

@@ -155,6 +155,30 @@ final class HygieneBench {
         #expect(bench.turn().outcomes.map(\.kind) == [.suppressed])
     }
 
+    @Test func `the list is asked about a token while an event is in line, not while all wait`()
+        throws
+    {
+        let bench = try HygieneBench()
+        func askedCount() -> Int {
+            bench.engine.doubtfulTokens(now: bench.now.instant).count
+        }
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        #expect(bench.kind(bench.answer(first, 400)) == .rejected)
+        #expect(bench.list.count == 1)
+        let campaign = try #require(CampaignName("spring"))
+        var orders = CampaignOrders()
+        _ = orders.set(CampaignOrder(.paused), for: campaign, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        #expect(HygieneBench.sent(try bench.arrive(campaign: campaign)).isEmpty)
+        #expect(askedCount() == 0)
+        bench.engine.campaignsOrdered(CampaignOrders(), share: 1, now: bench.now)
+        #expect(askedCount() == 1, "it is about to join its line")
+        let second = try #require(HygieneBench.sent(bench.turn()).first)
+        #expect(askedCount() == 1)
+        _ = bench.answer(second, 200)
+        #expect(askedCount() == 0)
+    }
+
     @Test func `after 410 a token gets nothing until it is registered again`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)

@@ -2304,6 +2304,10 @@ public struct DeliveryEngine: Sendable {
         consider(dispatch.nextDeadline(now: now, isNearlyFull: intake.isNearlyFull))
         if !campaigns.isEmpty, assignment.mayBeginAttempts(now: now) {
             consider(campaigns.nextDeadline(now: now))
+            // Recipients that are not deliveries yet may be all that waits for a pause.
+            for case let campaign? in intake.recipientQueues.map(\.campaign) {
+                consider(campaigns.endOfPause(of: campaign, now: now))
+            }
         }
         if intake.hasRoomForRecipient,
             intake.recipientQueues.contains(where: { hasRoom(in: $0, now: now) })

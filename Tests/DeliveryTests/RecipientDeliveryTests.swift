@@ -135,6 +135,25 @@ import Vocabulary
         #expect(deferred.map { $0.recipients.map(\.index) } == [[0, 1]])
     }
 
+    @Test func `the end of a pause is a deadline if only recipients wait for it`() throws {
+        let name = try #require(CampaignName("spring"))
+        var bench = try Self.provenBench()
+        let end = bench.now.instant + .seconds(20)
+        let until = Timestamp(milliseconds: bench.now.timestamp.milliseconds + 20_000)
+        var orders = CampaignOrders()
+        let order = CampaignOrder(.paused, until: until)
+        _ = orders.set(order, for: name, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        #expect(Self.arrive(["1a", "1b"], of: name, &bench).sends.isEmpty)
+        #expect(bench.engine.awaitingCampaignCount == 0 && bench.engine.waitingRecipients == 2)
+        for _ in 0..<100 where bench.now.instant < end {
+            let next = try #require(bench.engine.nextDeadline(now: bench.now.instant))
+            _ = bench.turn(after: next - bench.now.instant)
+        }
+        #expect(bench.now.instant == end)
+        #expect(Self.takeRecipients(&bench).sends.count == 2)
+    }
+
     @Test func `recipients that expire while their campaign is paused are not given up`() throws {
         let name = try #require(CampaignName("spring"))
         var bench = try Self.provenBench()

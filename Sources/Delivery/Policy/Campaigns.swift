@@ -240,6 +240,12 @@ struct Campaigns: Sendable {
         }
     }
 
+    /// When the pause of the campaign ends by itself; nil: never, or there is none.
+    func endOfPause(of name: KeyedHash, now: Instant) -> Instant? {
+        guard let order = orders[name], case .paused = order.effect(now: now) else { return nil }
+        return order.end
+    }
+
     /// When a waiting delivery may proceed.
     func nextDeadline(now: Instant) -> Instant? {
         var deadline: Instant?

@@ -78,6 +78,20 @@ extension Delivery {
     }
 }
 
+extension Delivery {
+    /// Whether it may take the place in a queue of a delivery to its device or channel.
+    ///
+    /// A channel's broadcasts can come from several apps and sources.
+    func mayReplace(_ older: Delivery) -> Bool {
+        guard facts.rateLimit == older.facts.rateLimit else { return false }
+        switch older.place {
+        case .atRate: return true
+        case .inLane: return facts.source == older.facts.source && route == older.route
+        default: return false
+        }
+    }
+}
+
 extension Delivery.Place {
     /// Whether a delivery may move from this place to `next`; the cases document why.
     func mayBecome(_ next: Delivery.Place) -> Bool {

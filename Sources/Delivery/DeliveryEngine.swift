@@ -1353,12 +1353,14 @@ public struct DeliveryEngine: Sendable {
     ///   - place: The new place.
     ///   - due: When its wait ends, if it has to wait.
     ///   - isFirst: Whether it joins the front of its lane.
+    ///   - older: The void ticket in the new place whose position it takes; nil: none.
     ///   - now: This turn's moment; needed for entering a lane, and for waiting for a campaign.
     private mutating func move(
         _ id: DeliveryID,
         to place: Delivery.Place,
         until due: Instant? = nil,
         isFirst: Bool = false,
+        inPlaceOf older: Ticket? = nil,
         now: Moment? = nil
     ) {
         let old = deliveries[id].place
@@ -1372,7 +1374,7 @@ public struct DeliveryEngine: Sendable {
             guard let limit = deliveries[id].facts.rateLimit else {
                 preconditionFailure("at a rate limit that does not concern it")
             }
-            dispatch.enteredRate(ticket, limit: limit)
+            dispatch.enteredRate(ticket, limit: limit, inPlaceOf: older)
         case .atCampaign:
             guard let campaign = deliveries[id].facts.campaign else {
                 preconditionFailure("waits for a campaign that it is not of")
@@ -1385,7 +1387,8 @@ public struct DeliveryEngine: Sendable {
                 ticket,
                 deliveries[id].routeInUse,
                 source: deliveries[id].facts.source,
-                isFirst: isFirst
+                isFirst: isFirst,
+                inPlaceOf: older
             )
         case .undecided, .awaitingSchema, .held, .inLine, .onStream, .publishing: break
         }
@@ -1707,11 +1710,34 @@ public struct DeliveryEngine: Sendable {
     /// A delivery that is being sent stays: its answer decides.
     private mutating func supersede(_ id: DeliveryID, now: Moment) {
         switch deliveries[id].place {
-        case .undecided, .inLine, .atRate, .inLane, .waiting:
+        case .undecided, .inLine, .waiting:
             counts.superseded += 1
             conclude(id, with: .superseded, now: now)
+        case .atRate, .inLane:
+            let (older, ticket) = (deliveries[id], deliveries.ticket(of: id))
+            counts.superseded += 1
+            conclude(id, with: .superseded, now: now)
+            guard let line = older.line, let next = dispatch.line(of: line).last else { return }
+            takePlace(of: older, ticket, next, now: now)
         case .awaitingSchema, .held, .atCampaign, .onStream, .publishing: break
         }
+    }
+
+    /// Moves the new first of a line to where the old one waited in a queue.
+    ///
+    /// At the end of the queue, it could be replaced before its turn, and so could each one after
+    /// it. It does not join the front: many lines that did so would keep other deliveries from
+    /// their turn. If the old one has passed its rate limit, it takes no second token.
+    private mutating func takePlace(
+        of older: Delivery,
+        _ ticket: Ticket,
+        _ id: DeliveryID,
+        now: Moment
+    ) {
+        guard deliveries[id].place == .waiting, deliveries[id].mayReplace(older),
+            !isStoppedByCampaign(id, now: now)
+        else { return }
+        move(id, to: older.place, inPlaceOf: ticket, now: now)
     }
 
     /// Ends a broadcast that is about to be sent again although a newer one waits behind it.

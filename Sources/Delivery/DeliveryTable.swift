@@ -8,7 +8,7 @@ import Vocabulary
 /// unlinks its delivery in constant time.
 ///
 /// The slot is the only source of truth about a delivery. A queue orders tickets, which become void
-/// when their delivery moves on, so nothing is ever searched for in a queue.
+/// when their delivery moves on, so a queue is searched only if another delivery takes its place.
 struct DeliveryTable: Sendable {
     /// A delivery, after the table's own fields: reading one needs both.
     private struct Slot {
@@ -108,6 +108,12 @@ struct DeliveryTable: Sendable {
         requireTaken(id)
         slots[id.index].moves &+= 1
         slots[id.index].delivery.place = place
+        return Ticket(slot: id.slot, moves: slots[id.index].moves)
+    }
+
+    /// The ticket of the delivery's last move.
+    func ticket(of id: DeliveryID) -> Ticket {
+        requireTaken(id)
         return Ticket(slot: id.slot, moves: slots[id.index].moves)
     }
 

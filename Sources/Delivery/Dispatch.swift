@@ -145,7 +145,14 @@ struct Dispatch: Sendable {
     /// - Returns: false if the delivery must wait.
     mutating func mayPass(limit: Int, now: Instant) -> Bool { rates.take(from: limit, now: now) }
 
-    mutating func enteredRate(_ ticket: Ticket, limit: Int) { rates.append(ticket, to: limit) }
+    /// `older`: the void ticket whose place it takes; nil: it joins the end.
+    mutating func enteredRate(_ ticket: Ticket, limit: Int, inPlaceOf older: Ticket?) {
+        if let older {
+            rates.append(ticket, inPlaceOf: older, to: limit)
+        } else {
+            rates.append(ticket, to: limit)
+        }
+    }
 
     mutating func leftRate(limit: Int) { rates.left(limit) }
 
@@ -173,8 +180,17 @@ struct Dispatch: Sendable {
         return lanes[route.index].queue.count < Self.queueForRecipients
     }
 
-    mutating func enteredLane(_ ticket: Ticket, _ route: Route, source: Int, isFirst: Bool) {
-        if isFirst {
+    /// `older`: the void ticket whose place it takes; nil: it joins the end, or the front.
+    mutating func enteredLane(
+        _ ticket: Ticket,
+        _ route: Route,
+        source: Int,
+        isFirst: Bool,
+        inPlaceOf older: Ticket?
+    ) {
+        if let older {
+            lanes[route.index].queue.append(ticket, inPlaceOf: older, to: source)
+        } else if isFirst {
             lanes[route.index].queue.prepend(ticket, to: source)
         } else {
             lanes[route.index].queue.append(ticket, to: source)

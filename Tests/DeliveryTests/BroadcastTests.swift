@@ -71,6 +71,80 @@ import Vocabulary
         #expect(bench.turn(after: .seconds(2)) == ["3"])
     }
 
+    /// A broadcast arrives between other events.
+    private static func arriveAround(_ bench: inout BulkheadBench) throws {
+        for name in ["1", "2", "3"] { try bench.arrive(name) }
+        try bench.arrive("update 0", broadcast())
+        for name in ["4", "5", "6"] { try bench.arrive(name) }
+    }
+
+    @Test func `a newer broadcast takes the older one's place in a rate's queue`() throws {
+        var bench = try BulkheadBench {
+            $0.rateLimits = [
+                RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 1, burst: 1)
+            ]
+        }
+        bench.turn(after: .seconds(5))
+        try bench.arrive("0")
+        #expect(bench.turn() == ["0"])
+        try Self.arriveAround(&bench)
+        var sent: [String] = []
+        for number in 1...6 {
+            try bench.arrive("update \(number)", Self.broadcast())
+            sent += bench.turn(after: .seconds(1))
+        }
+        #expect(sent == ["1", "2", "3", "update 4", "4", "5"])
+        #expect(bench.engine.rateLimitedCount == 1)
+    }
+
+    @Test func `a newer broadcast takes the older one's place in a route's queue`() throws {
+        var bench = try BulkheadBench(streams: 1)
+        try bench.arrive("0")
+        var sent = bench.turn()
+        try Self.arriveAround(&bench)
+        for number in 1...6 {
+            try bench.arrive("update \(number)", Self.broadcast())
+            let last = try #require(sent.last)
+            bench.answer(last)
+            sent += bench.turn()
+        }
+        #expect(sent == ["0", "1", "2", "3", "update 4", "4", "5"])
+        #expect(bench.engine.waitingCount(of: BulkheadBench.news) == 2)
+    }
+
+    @Test func `a broadcast that passed its rate limit is replaced without a second token`()
+        throws
+    {
+        var bench = try BulkheadBench(streams: 1) {
+            $0.rateLimits = [
+                RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 1, burst: 2)
+            ]
+        }
+        bench.turn(after: .seconds(5))
+        try bench.arrive("0")
+        #expect(bench.turn() == ["0"])
+        for number in 1...9 { try bench.arrive("\(number)", Self.broadcast()) }
+        bench.answer("0")
+        #expect(bench.turn() == ["9"])
+    }
+
+    @Test func `newer broadcasts of many channels overtake no other event`() throws {
+        var bench = try BulkheadBench(streams: 1)
+        let channels = ["YQ==", "Yg==", "Yw==", "ZA=="]
+        try bench.arrive("busy")
+        #expect(bench.turn() == ["busy"])
+        try bench.arrive("event")
+        for round in 1...2 {
+            for channel in channels {
+                try bench.arrive("\(round) to \(channel)", Self.broadcast(to: channel))
+            }
+        }
+        bench.answer("busy")
+        #expect(bench.turn() == ["event"])
+        bench.answer("event")
+        #expect(bench.turn() == ["2 to YQ=="])
+    }
+
     @Test(arguments: [(500, APNsReason.internalServerError), (503, .serviceUnavailable)])
     func `a failed broadcast is not retried if a newer one waits`(
         status: Int,

@@ -96,6 +96,26 @@ import Vocabulary
         #expect(bench.engine.inFlightEvents == 0)
     }
 
+    @Test func `an event takes the place in its route's queue of the one that it replaces`()
+        throws
+    {
+        var bench = try BulkheadBench(streams: 1)
+        func score(_ event: inout Event) { event.collapseID = CollapseID("score") }
+        try bench.arrive("1", token: "aa", score)
+        bench.turn()
+        bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(20))
+        try bench.arrive("busy")
+        #expect(bench.turn() == ["busy"])
+        #expect(bench.turn(after: .seconds(21)) == [], "it is due, and no stream is free")
+        try bench.arrive("later")
+        try bench.arrive("2", token: "aa", score)
+        bench.answer("busy")
+        #expect(bench.turn() == ["2"])
+        #expect(bench.reasons["1"] == .local(.superseded))
+        bench.answer("2")
+        #expect(bench.turn() == ["later"])
+    }
+
     // MARK: Endpoints
 
     @Test func `an endpoint that allows no stream counts as unreachable`() throws {

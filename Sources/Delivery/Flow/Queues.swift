@@ -61,6 +61,19 @@ struct FIFO<Element> {
 
 extension FIFO: Sendable where Element: Sendable {}
 
+extension FIFO where Element: Equatable {
+    /// Puts an element where another one is, or at the back if that has left.
+    ///
+    /// Searches from the front.
+    mutating func append(_ element: Element, inPlaceOf old: Element) {
+        if let index = elements[head...].firstIndex(of: old) {
+            elements[index] = element
+        } else {
+            elements.append(element)
+        }
+    }
+}
+
 /// A queue ordered by time; equal times keep their order of insertion.
 ///
 /// A binary heap. Nothing is removed before its time: obsolete entries come up and are ignored, so

@@ -54,6 +54,12 @@ struct RateLimits: Sendable {
         queues[limit].count += 1
     }
 
+    /// Appends a ticket, but in the place of one that has just become void.
+    mutating func append(_ ticket: Ticket, inPlaceOf void: Ticket, to limit: Int) {
+        queues[limit].tickets.append(ticket, inPlaceOf: void)
+        queues[limit].count += 1
+    }
+
     /// A live ticket in that queue has become void.
     mutating func left(_ limit: Int) {
         precondition(queues[limit].count > 0, "more left than came")

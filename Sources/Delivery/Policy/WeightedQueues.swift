@@ -142,3 +142,12 @@ public struct WeightedQueues<Element> {
 }
 
 extension WeightedQueues: Sendable where Element: Sendable {}
+
+extension WeightedQueues where Element: Equatable {
+    /// Appends an element to the queue, but in the place of one that has just become void.
+    mutating func append(_ element: Element, inPlaceOf void: Element, to queue: Int) {
+        queues[queue].append(element, inPlaceOf: void)
+        lengths[queue] += 1
+        count += 1
+    }
+}

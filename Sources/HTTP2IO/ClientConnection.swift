@@ -340,17 +340,23 @@ private struct ClientState: ~Copyable {
 
     mutating func flush() {
         guard phase != .closed else { return }
-        if isLeaving, session.openStreamCount == 0 {
-            isLeaving = false
-            session.sayGoAway(.noError)
-        }
         do throws(ConnectionFailure) {
             try sendFrames()
+            if isLeaving { try leave() }
         } catch {
             hearOut()
             return finish(error)
         }
         if session.isOver, session.output.isEmpty, !channel.hasBacklog { finish(naturalEnd) }
+    }
+
+    /// Gives back the requests that could not begin, and says GOAWAY once all others have ended.
+    private mutating func leave() throws(ConnectionFailure) {
+        session.giveBackUnbegun()
+        guard session.openStreamCount == 0 else { return }
+        isLeaving = false
+        session.sayGoAway(.noError)
+        try sendFrames()
     }
 }
 

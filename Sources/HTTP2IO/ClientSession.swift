@@ -143,6 +143,14 @@ struct ClientSession: ~Copyable {
         return true
     }
 
+    /// Ends the requests of which nothing is framed; no more are begun.
+    mutating func giveBackUnbegun() {
+        requests.removeAll()
+        for slot in streams.slotsInOrder where !streams[slot].hasBegun {
+            fail(slot, .neverWritten)
+        }
+    }
+
     mutating func ping() {
         output.appendFrame(.ping, payload: [UInt8](repeating: 0, count: 8))
     }
@@ -162,8 +170,12 @@ struct ClientSession: ~Copyable {
     mutating func frameRequests(upTo limit: Int, mark: UInt64) {
         if output.isEmpty { waitingReplyCount = 0 }
         if hasNewWindow { frameBlocked(upTo: limit, mark) }
-        // Without a window no request is begun, because a part of a request is worth nothing.
-        while output.count < limit, sendWindow > 0, let streamID = requests.nextStreamID {
+        // Without a window no request is begun, because a part of a request is worth nothing. The
+        // peer may have lowered its limit since the request was submitted.
+        while output.count < limit, sendWindow > 0,
+            streams.begunCount < maxConcurrentStreams ?? .max,
+            let streamID = requests.nextStreamID
+        {
             guard let slot = streams.slot(of: streamID) else {
                 // It was cancelled.
                 requests.dropFirst()
@@ -172,7 +184,7 @@ struct ClientSession: ~Copyable {
             let isLast = streams[slot].body.isEmpty
             requests.writeFirst(isLast ? [.endHeaders, .endStream] : .endHeaders, into: &output)
             lastFramedID = streamID
-            streams[slot].hasBegun = true
+            streams.begin(slot)
             if isLast {
                 streams[slot].endMark = mark
             } else if !frameBody(slot, mark) {
@@ -640,13 +652,9 @@ extension ClientSession {
         goAway = (min(lastStreamID, goAway?.lastStreamID ?? .max), code)
         let debugData = unsafe Array(payload[8...])
         note(.goAwayReceived(lastStreamID: lastStreamID, errorCode: code, debugData: debugData))
-        requests.removeAll()
-        for slot in streams.slotsInOrder {
-            if streams[slot].streamID > lastStreamID {
-                fail(slot, .aboveGoAway)
-            } else if !streams[slot].hasBegun {
-                fail(slot, .neverWritten)
-            }
+        for slot in streams.slotsInOrder where streams[slot].streamID > lastStreamID {
+            fail(slot, .aboveGoAway)
         }
+        giveBackUnbegun()
     }
 }

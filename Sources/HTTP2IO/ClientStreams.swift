@@ -10,7 +10,7 @@ struct ClientStream {
     var sendWindow = 0
     var window = ReceiveWindow(size: ReceiveWindow.initialSize)
     /// Whether the request's HEADERS were framed.
-    var hasBegun = false
+    fileprivate(set) var hasBegun = false
     /// The ciphertext byte count before the request's last frame; nil while that waits.
     var endMark: UInt64?
 }
@@ -20,6 +20,8 @@ struct ClientStreams {
     private var slots: [ClientStream] = []
     private var freeSlots: [Int] = []
     private var index = StreamIndex()
+    /// The open streams that the peer knows of, or is about to.
+    private(set) var begunCount = 0
 
     var count: Int { slots.count - freeSlots.count }
     var isEmpty: Bool { count == 0 }
@@ -48,7 +50,14 @@ struct ClientStreams {
         index.insert(streamID, slot)
     }
 
+    /// The request's HEADERS were framed.
+    mutating func begin(_ slot: Int) {
+        slots[slot].hasBegun = true
+        begunCount += 1
+    }
+
     mutating func close(_ slot: Int) {
+        if slots[slot].hasBegun { begunCount -= 1 }
         index.remove(slots[slot].streamID)
         slots[slot] = ClientStream()
         freeSlots.append(slot)

@@ -182,21 +182,81 @@ import Vocabulary
         #expect(server.frames.last?.flags == 1)
     }
 
-    /// Without a window of the connection, a request is not begun: its part would be worth nothing.
-    @Test func `requests wait whole for the window of the connection`() throws {
+    /// A server that gave the connection no window beyond the first, and got 20 requests.
+    ///
+    /// The window is 65,535 octets: thirteen bodies, and a part of the fourteenth.
+    private func serverWithQueue() throws -> RawServer {
         let server = try RawServer()
         for tag in 0..<20 as Range<UInt64> {
             let body = [UInt8](repeating: 1, count: 5000)
             try server.client.submit(requestHeaders(), body: body, tag: tag)
         }
         try server.exchange()
-        // 65,535 octets: thirteen bodies, and a part of the fourteenth.
-        #expect(server.frames.count { $0.type == RawFrame.headers } == 14)
-        server.client.close()
-        server.client.takeEvents(into: &server.events)
-        let unwritten = server.events.filter {
+        #expect(begun(server) == 14)
+        return server
+    }
+
+    private func begun(_ server: RawServer) -> Int {
+        server.frames.count { $0.type == RawFrame.headers }
+    }
+
+    /// How many requests ended of which nothing was written.
+    private func unwritten(_ server: RawServer) -> Int {
+        server.events.count {
             if case .streamFailed(_, .neverWritten) = $0 { true } else { false }
         }
-        #expect(unwritten.count == 7)
+    }
+
+    private static let moreWindow = RawFrame(
+        type: 8,
+        streamID: 0,
+        payload: RawFrame.octets(1_000_000)
+    )
+
+    /// Without a window of the connection, a request is not begun: its part would be worth nothing.
+    @Test func `requests wait whole for the window of the connection`() throws {
+        let server = try serverWithQueue()
+        server.client.close()
+        server.client.takeEvents(into: &server.events)
+        #expect(unwritten(server) == 7)
+    }
+
+    /// RFC 9113, 5.1.2: an endpoint must not exceed the limit that its peer has set.
+    @Test func `requests that wait for a window heed a limit of streams that comes meanwhile`()
+        throws
+    {
+        let server = try serverWithQueue()
+        // MAX_CONCURRENT_STREAMS is 1.
+        let limit = RawFrame(type: RawFrame.settings, payload: [0, 3, 0, 0, 0, 1])
+        try server.send([limit, Self.moreWindow])
+        #expect(begun(server) == 14)
+        for number in 0..<14 as Range<UInt32> {
+            let cancel = RawFrame(
+                type: RawFrame.reset,
+                streamID: 2 * number + 1,
+                payload: RawFrame.octets(8)
+            )
+            try server.send([cancel])
+            #expect(begun(server) == (number < 13 ? 14 : 15))
+        }
+    }
+
+    @Test func `a connection that is left gives back what waits for a window`() throws {
+        let server = try serverWithQueue()
+        server.client.shutdown()
+        try server.exchange()
+        #expect(unwritten(server) == 6)
+        try server.send([Self.moreWindow])
+        #expect(begun(server) == 14)
+        #expect(server.client.openStreamCount == 14)
+    }
+
+    @Test func `a connection that is left still sends what fits`() throws {
+        let server = try RawServer()
+        try server.client.submit(requestHeaders(), body: [1], tag: 7)
+        server.client.shutdown()
+        try server.exchange()
+        #expect(begun(server) == 1)
+        #expect(unwritten(server) == 0)
     }
 }

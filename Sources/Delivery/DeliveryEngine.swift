@@ -1374,7 +1374,12 @@ public struct DeliveryEngine: Sendable {
             guard let limit = deliveries[id].facts.rateLimit else {
                 preconditionFailure("at a rate limit that does not concern it")
             }
-            dispatch.enteredRate(ticket, limit: limit, inPlaceOf: older)
+            dispatch.enteredRate(
+                ticket,
+                limit: limit,
+                isRecipient: deliveries[id].fanOut != nil,
+                inPlaceOf: older
+            )
         case .atCampaign:
             guard let campaign = deliveries[id].facts.campaign else {
                 preconditionFailure("waits for a campaign that it is not of")
@@ -1388,6 +1393,7 @@ public struct DeliveryEngine: Sendable {
                 deliveries[id].routeInUse,
                 source: deliveries[id].facts.source,
                 isFirst: isFirst,
+                isRecipient: deliveries[id].fanOut != nil,
                 inPlaceOf: older
             )
         case .undecided, .awaitingSchema, .held, .inLine, .onStream, .publishing: break
@@ -1399,9 +1405,14 @@ public struct DeliveryEngine: Sendable {
         case .atCampaign:
             if let campaign = deliveries[id].facts.campaign { campaigns.left(campaign) }
         case .atRate:
-            if let limit = deliveries[id].facts.rateLimit { dispatch.leftRate(limit: limit) }
+            guard let limit = deliveries[id].facts.rateLimit else { break }
+            dispatch.leftRate(limit: limit, isRecipient: deliveries[id].fanOut != nil)
         case .inLane:
-            dispatch.leftLane(deliveries[id].routeInUse, source: deliveries[id].facts.source)
+            dispatch.leftLane(
+                deliveries[id].routeInUse,
+                source: deliveries[id].facts.source,
+                isRecipient: deliveries[id].fanOut != nil
+            )
         case .onStream: deliveries.returned(id)
         case .undecided, .awaitingSchema, .held, .inLine, .waiting, .publishing: break
         }

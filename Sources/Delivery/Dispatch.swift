@@ -51,6 +51,8 @@ struct Dispatch: Sendable {
         var blockedSince: Instant?
         /// Deliveries of the route that are in a line, wherever they wait.
         var held = 0
+        /// Recipients of records in the queue.
+        var recipients = 0
     }
 
     /// How long a delivery waits for a blocked lane before it makes room.
@@ -71,6 +73,8 @@ struct Dispatch: Sendable {
     private var tokenExpiredAt: [Instant?]
     private var pacing: DevicePacing
     private var rates: RateLimits
+    /// Recipients of records in the queue of each rate limit.
+    private var recipientsOfRate: [Int]
     private var laneOfConnection: [ConnectionID: Int] = [:]
     private var connectionIdentifiers = ConnectionIdentifiers()
     private var nextSweep = Instant(nanoseconds: .min)
@@ -90,6 +94,7 @@ struct Dispatch: Sendable {
         tokenExpiredAt = settings.credentials.map { _ in nil }
         pacing = DevicePacing(maxEvents: settings.intake.events)
         rates = RateLimits(settings.rateLimits)
+        recipientsOfRate = settings.rateLimits.map { _ in 0 }
         for (index, scope) in settings.credentials.enumerated() {
             let route = Route(credential: index, environment: scope.defaultEnvironment)
             lanes[route.index].pool.useBegan()
@@ -146,7 +151,13 @@ struct Dispatch: Sendable {
     mutating func mayPass(limit: Int, now: Instant) -> Bool { rates.take(from: limit, now: now) }
 
     /// `older`: the void ticket whose place it takes; nil: it joins the end.
-    mutating func enteredRate(_ ticket: Ticket, limit: Int, inPlaceOf older: Ticket?) {
+    mutating func enteredRate(
+        _ ticket: Ticket,
+        limit: Int,
+        isRecipient: Bool,
+        inPlaceOf older: Ticket?
+    ) {
+        if isRecipient { recipientsOfRate[limit] += 1 }
         if let older {
             rates.append(ticket, inPlaceOf: older, to: limit)
         } else {
@@ -154,7 +165,10 @@ struct Dispatch: Sendable {
         }
     }
 
-    mutating func leftRate(limit: Int) { rates.left(limit) }
+    mutating func leftRate(limit: Int, isRecipient: Bool) {
+        if isRecipient { recipientsOfRate[limit] -= 1 }
+        rates.left(limit)
+    }
 
     /// The next delivery that its rate limit allows.
     mutating func nextOfRate(now: Instant, in table: DeliveryTable) -> DeliveryID? {
@@ -165,19 +179,21 @@ struct Dispatch: Sendable {
 
     // MARK: Queues
 
-    /// How many deliveries may wait in a queue before recipients of a record wait elsewhere.
+    /// How many recipients of records may wait in a queue before others wait in their records.
     private static let queueForRecipients = 256
 
     /// Whether more recipients of a record may join a queue.
     ///
     /// Their number is bounded, so that an event behind them waits no longer than behind other
-    /// events.
+    /// events. Other deliveries do not count: a backlog of them would keep all recipients out. In a
+    /// blocked lane that makes room, recipients do not wait.
     func hasRoom(in queue: RecipientQueue) -> Bool {
-        if let limit = queue.rateLimit, rates.count(of: limit) >= Self.queueForRecipients {
+        if let limit = queue.rateLimit, recipientsOfRate[limit] >= Self.queueForRecipients {
             return false
         }
         guard let route = queue.route else { return true }
-        return lanes[route.index].queue.count < Self.queueForRecipients
+        return lanes[route.index].recipients < Self.queueForRecipients
+            || !admits(lane: route.index) && makesRoom(lane: route.index)
     }
 
     /// `older`: the void ticket whose place it takes; nil: it joins the end, or the front.
@@ -186,8 +202,10 @@ struct Dispatch: Sendable {
         _ route: Route,
         source: Int,
         isFirst: Bool,
+        isRecipient: Bool,
         inPlaceOf older: Ticket?
     ) {
+        if isRecipient { lanes[route.index].recipients += 1 }
         if let older {
             lanes[route.index].queue.append(ticket, inPlaceOf: older, to: source)
         } else if isFirst {
@@ -198,14 +216,16 @@ struct Dispatch: Sendable {
         wakes.touch(route.index)
     }
 
-    mutating func leftLane(_ route: Route, source: Int) { lanes[route.index].queue.left(source) }
+    mutating func leftLane(_ route: Route, source: Int, isRecipient: Bool) {
+        if isRecipient { lanes[route.index].recipients -= 1 }
+        lanes[route.index].queue.left(source)
+    }
 
     /// The next delivery that a lane may open a stream for.
     ///
     /// Half open, prefers events that the endpoint has not failed yet: they are better probes.
     mutating func nextToSend(lane index: Int, in table: DeliveryTable) -> DeliveryID? {
-        guard lanes[index].breaker.admits, parking[Route(index: index).credential].admits
-        else { return nil }
+        guard admits(lane: index) else { return nil }
         if lanes[index].breaker.isProbing {
             lanes[index].queue.bringForward(
                 lookingAt: Self.probeChoice,
@@ -568,6 +588,18 @@ struct Dispatch: Sendable {
         lanes[index].breaker.phase != .closed || !parking[Route(index: index).credential].isWorking
     }
 
+    /// Whether the lane may open a stream now.
+    private func admits(lane index: Int) -> Bool {
+        lanes[index].breaker.admits && parking[Route(index: index).credential].admits
+    }
+
+    /// Whether the lane makes progress, or would if it had something to send.
+    ///
+    /// Only deliveries end a time of probes, and a lane with little traffic may have none.
+    private func canFlow(lane index: Int) -> Bool {
+        !isBlocked(lane: index) || lanes[index].queue.isEmpty && admits(lane: index)
+    }
+
     /// Whether deliveries in a blocked lane must make room.
     ///
     /// Only if another lane can make progress; otherwise they stay, and the partitions are paused.
@@ -576,7 +608,7 @@ struct Dispatch: Sendable {
             return false
         }
         return lanes.indices.contains {
-            $0 != index && lanes[$0].pool.isInUse && !isBlocked(lane: $0)
+            $0 != index && lanes[$0].pool.isInUse && canFlow(lane: $0)
         }
     }
 

@@ -324,6 +324,29 @@ import Vocabulary
         #expect(bench.engine.counts.madeRoom == 30)
     }
 
+    /// The breaker of a quiet endpoint stays half open until there is something to send.
+    @Test func `a closed endpoint makes room beside one that only has nothing to probe with`()
+        throws
+    {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
+            $0.later = RetryTiers([.seconds(300)])
+            $0.intake.events = 80
+        }
+        try bench.arrive("quiet", app: "Mail")
+        bench.turn()
+        bench.answer("quiet", 500, .internalServerError)
+        for _ in 0..<61 { bench.turn(after: .seconds(1)) }
+        #expect(bench.engine.breaker(of: BulkheadBench.mail).isProbing)
+        #expect(bench.engine.waitingCount(of: BulkheadBench.mail) == 0)
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 500, .internalServerError)
+        for number in 2..<42 { try bench.arrive("\(number)") }
+        for _ in 0..<2 { bench.turn() }
+        #expect(bench.engine.inFlightEvents <= 80 / 8 + 1)
+    }
+
     @Test func `if nothing else can be sent, events wait in memory`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))

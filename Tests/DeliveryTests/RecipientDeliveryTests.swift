@@ -252,6 +252,17 @@ import Vocabulary
         #expect(bench.engine.inFlightEvents <= taken + 2)
     }
 
+    @Test func `a backlog of other events does not keep recipients out of the queue`() throws {
+        var bench = try Self.provenBench()
+        bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 1, now: bench.now)
+        for offset in Int64(1)...300 { _ = try bench.arrive(offset) }
+        let taken = bench.engine.inFlightEvents
+        #expect(taken == 300)
+        _ = Self.arrive(Self.distinctTokens(50), at: 301, &bench)
+        #expect(bench.engine.inFlightEvents == taken + 50)
+        #expect(bench.engine.waitingRecipients == 0)
+    }
+
     @Test func `the bytes in flight include what a record with few recipients takes`() throws {
         var bench = try Self.provenBench()
         bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 1, now: bench.now)

@@ -92,9 +92,6 @@ struct RateLimits: Sendable {
         return deadline
     }
 
-    /// How many deliveries wait for the limit.
-    func count(of limit: Int) -> Int { queues[limit].count }
-
     var waitingCount: Int { queues.reduce(0) { $0 + $1.count } }
 }
 

@@ -30,12 +30,11 @@ extension KafkaConfiguration {
     /// Set before the operator's properties, which override them.
     static func defaults(for role: Role) -> [(String, String)] {
         switch role {
-        case .consumer:
-            connectionDefaults + consumerDefaults
-                + fullQueueDefaults(hasBackoff: KafkaLibrary.hasFetchQueueBackoff)
-        case .producer: connectionDefaults + producerDefaults
+        case .consumer: connectionDefaults + newerDefaults(for: role) + consumerDefaults
+        case .producer: connectionDefaults + newerDefaults(for: role) + producerDefaults
         // Report brokers that close a connection at once.
-        case .inspector: connectionDefaults + [("log.connection.close", "true")]
+        case .inspector:
+            connectionDefaults + newerDefaults(for: role) + [("log.connection.close", "true")]
         }
     }
 
@@ -136,7 +135,7 @@ extension KafkaConfiguration {
         ("metadata.max.age.ms", "180000"), ("topic.metadata.refresh.interval.ms", "60000"),
     ]
 
-    /// The queue holds more than a second of usual traffic: see `fullQueueDefaults`.
+    /// The queue holds more than a second of usual traffic: see `newerDefaults`.
     private static let consumerDefaults = [
         ("partition.assignment.strategy", "range,roundrobin"),
         ("session.timeout.ms", "30000"), ("heartbeat.interval.ms", "3000"),
@@ -148,12 +147,19 @@ extension KafkaConfiguration {
         ("statistics.interval.ms", "5000"),
     ]
 
-    /// A full queue is looked at again soon.
+    /// Defaults that Debian 12's librdkafka does not know.
     ///
-    /// A backlog fills the queue. With the library's pause of 1 s, a shard would get no more than
-    /// one queue a second: 100,000 records, or 32 MiB of them.
-    static func fullQueueDefaults(hasBackoff: Bool) -> [(String, String)] {
-        hasBackoff ? [("fetch.queue.backoff.ms", "20")] : []
+    /// A backlog fills the consumer's queue. With the library's pause of 1 s, a shard would get no
+    /// more than one queue a second: 100,000 records, or 32 MiB of them. The library's own metrics
+    /// are not pushed to brokers: what 2.8.0 pushes can make a broker disconnect (fixed in 2.10.1),
+    /// and Heliograph has its own.
+    private static func newerDefaults(for role: Role) -> [(String, String)] {
+        var newer: [(String, String)] = []
+        if role == .consumer, KafkaLibrary.hasFetchQueueBackoff {
+            newer.append(("fetch.queue.backoff.ms", "20"))
+        }
+        if KafkaLibrary.pushesMetrics { newer.append(("enable.metrics.push", "false")) }
+        return newer
     }
 
     /// The queue is larger than any limit in flight, so that it is rarely full.

@@ -343,6 +343,9 @@ public enum KafkaLibrary {
     /// Whether librdkafka knows `fetch.queue.backoff.ms`; Debian 12's does not.
     static var hasFetchQueueBackoff: Bool { rd_kafka_version() >= 0x0202_00FF }
 
+    /// Whether librdkafka pushes its metrics to brokers that ask for them (KIP-714).
+    static var pushesMetrics: Bool { rd_kafka_version() >= 0x0205_00FF }
+
     /// Whether librdkafka repeats the first nonce in its second SCRAM message.
     ///
     /// Kafka 4 rejects such a login. Fixed in 2.6.1 (librdkafka#4895).

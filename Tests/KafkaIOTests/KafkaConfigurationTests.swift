@@ -172,14 +172,20 @@ import Testing
         #expect(effective?.hasSuffix("=\(linger)") == true)
     }
 
-    /// Debian 12's librdkafka rejects the property, Debian 13's has it.
-    @Test func `a full queue stops fetching for 20 ms, where that can be set`() throws {
+    /// Debian 12's librdkafka rejects these properties, Debian 13's has them.
+    @Test(
+        arguments: [("fetch.queue.backoff.ms=20", [2, 2]), ("enable.metrics.push=false", [2, 5])]
+    )
+    func `a default is set where librdkafka knows the property`(
+        line: String,
+        since: [Int]
+    ) throws {
         let configuration = try KafkaConfiguration(.consumer, bootstrapServers: "", properties: [:])
         let version = KafkaLibrary.version.split(separator: ".").compactMap { Int($0) }
         #expect(version.count >= 2)
         #expect(
-            configuration.description.contains("fetch.queue.backoff.ms=20\n")
-                == !version.lexicographicallyPrecedes([2, 2])
+            configuration.description.split(separator: "\n").contains { $0 == line }
+                == !version.lexicographicallyPrecedes(since)
         )
     }
 

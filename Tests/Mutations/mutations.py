@@ -64,8 +64,11 @@ REGISTERED_ANEW = "!deliveries[id].facts.isRegistered(after: deadSince)"
 SETTLE = "            assignment.settle($0.partition, $0.entry, recipient: $0.recipient)\n"
 
 LEAVES_LANE = (
-    "            dispatch.leftLane("
-    "deliveries[id].routeInUse, source: deliveries[id].facts.source)\n"
+    "            dispatch.leftLane(\n"
+    "                deliveries[id].routeInUse,\n"
+    "                source: deliveries[id].facts.source,\n"
+    "                isRecipient: deliveries[id].fanOut != nil\n"
+    "            )\n"
 )
 
 CAMPAIGNS = "Delivery/Policy/Campaigns.swift"

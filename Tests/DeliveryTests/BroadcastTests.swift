@@ -56,13 +56,19 @@ import Vocabulary
         #expect(bench.turn() == [])
     }
 
-    @Test func `a rate limit holds only the newest`() throws {
-        var bench = try BulkheadBench {
+    /// A bench whose app may send one request a second, and has the tokens of its burst.
+    private static func limitedBench(streams: Int = 100, burst: Int = 1) throws -> BulkheadBench {
+        var bench = try BulkheadBench(streams: streams) {
             $0.rateLimits = [
-                RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 1, burst: 1)
+                RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 1, burst: burst)
             ]
         }
         bench.turn(after: .seconds(5))
+        return bench
+    }
+
+    @Test func `a rate limit holds only the newest`() throws {
+        var bench = try Self.limitedBench()
         try bench.arrive("first")
         #expect(bench.turn() == ["first"])
         for name in ["1", "2", "3"] { try bench.arrive(name, Self.broadcast()) }
@@ -79,12 +85,7 @@ import Vocabulary
     }
 
     @Test func `a newer broadcast takes the older one's place in a rate's queue`() throws {
-        var bench = try BulkheadBench {
-            $0.rateLimits = [
-                RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 1, burst: 1)
-            ]
-        }
-        bench.turn(after: .seconds(5))
+        var bench = try Self.limitedBench()
         try bench.arrive("0")
         #expect(bench.turn() == ["0"])
         try Self.arriveAround(&bench)
@@ -115,12 +116,7 @@ import Vocabulary
     @Test func `a broadcast that passed its rate limit is replaced without a second token`()
         throws
     {
-        var bench = try BulkheadBench(streams: 1) {
-            $0.rateLimits = [
-                RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 1, burst: 2)
-            ]
-        }
-        bench.turn(after: .seconds(5))
+        var bench = try Self.limitedBench(streams: 1, burst: 2)
         try bench.arrive("0")
         #expect(bench.turn() == ["0"])
         for number in 1...9 { try bench.arrive("\(number)", Self.broadcast()) }

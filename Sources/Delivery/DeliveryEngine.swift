@@ -1206,7 +1206,10 @@ public struct DeliveryEngine: Sendable {
 
     private mutating func turnIntake(now: Moment) {
         if assignment.takeHeldBackChange() { intake.reasonChanged() }
-        intake.timeAdvanced(now: now.instant)
+        intake.timeAdvanced(
+            now: now.instant,
+            doRecipientsWait: haveRecipientsRoom(now: now.instant)
+        )
         // Revoked partitions keep their pause state until they are gone.
         let isStopping = assignment.isShuttingDown
         guard assignment.isTakingRecords || isStopping else { return }
@@ -1585,6 +1588,12 @@ public struct DeliveryEngine: Sendable {
         guard let target = deliveries[id].facts.names?.target else { return }
         let deadSince = hygiene.word(against: target, listed: deliveries[id].deadSince)
         deliveries.update(id) { $0.deadSince = deadSince }
+    }
+
+    /// Whether recipients wait only for the limit on events in flight.
+    private func haveRecipientsRoom(now: Instant) -> Bool {
+        intake.waitingRecipients > 0
+            && intake.recipientQueues.contains { hasRoom(in: $0, now: now) }
     }
 
     /// Whether more recipients of a record may become deliveries for a queue.
@@ -2346,11 +2355,7 @@ public struct DeliveryEngine: Sendable {
                 consider(campaigns.endOfPause(of: campaign, now: now))
             }
         }
-        if intake.hasRoomForRecipient,
-            intake.recipientQueues.contains(where: { hasRoom(in: $0, now: now) })
-        {
-            consider(now)
-        }
+        if intake.hasRoomForRecipient, haveRecipientsRoom(now: now) { consider(now) }
         consider(heldCommit?.until(isHurried: isHurried))
         if !settings.isTransactional || publishing.mayClose { consider(tally.nextDeadline) }
         return deadline

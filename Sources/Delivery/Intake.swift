@@ -98,7 +98,7 @@ struct Intake: Sendable {
 
     /// A recipient became a delivery; see `PendingRecipients.began`.
     mutating func recipientBegan(_ next: NextRecipient) -> PendingRecipients.Begun {
-        gate.entered(byteCount: 0)
+        gate.recipientEntered()
         shares.entered(source: next.arrival.facts.source, byteCount: 0)
         return recipients.began(next)
     }
@@ -114,7 +114,7 @@ struct Intake: Sendable {
         now: Instant
     ) {
         guard recipients.deferred(id, recipient, deferral, now: now) else { return }
-        gate.entered(byteCount: 0)
+        gate.recipientEntered()
         shares.entered(source: source, byteCount: 0)
     }
 
@@ -152,7 +152,7 @@ struct Intake: Sendable {
 
     /// A delivery with recipients of the record has left.
     mutating func left(_ id: FanOutID, recipientCount: Int, source: Int) {
-        gate.left(byteCount: 0)
+        gate.recipientLeft()
         shares.left(source: source, byteCount: 0)
         if let arrival = recipients.left(id, recipientCount: recipientCount) { closed(arrival) }
     }
@@ -164,7 +164,7 @@ struct Intake: Sendable {
         let (released, closed) = recipients.close(where: isWanted)
         for record in released {
             for _ in 0..<record.groupCount {
-                gate.left(byteCount: 0)
+                gate.recipientLeft()
                 shares.left(source: record.arrival.facts.source, byteCount: 0)
             }
         }
@@ -383,9 +383,13 @@ struct Intake: Sendable {
     mutating func reasonChanged() { pauses.reasonChanged() }
 
     /// Advances time; limits may pause partitions or resume them.
-    mutating func timeAdvanced(now: Instant) {
+    ///
+    /// `doRecipientsWait`: they would enter if there were room.
+    mutating func timeAdvanced(now: Instant, doRecipientsWait: Bool) {
         if shares.timeAdvanced() { pauses.reasonChanged() }
-        if gate.timeAdvanced(now: now) { pauses.reasonChanged() }
+        if gate.timeAdvanced(now: now, doRecipientsWait: doRecipientsWait) {
+            pauses.reasonChanged()
+        }
     }
 
     /// Which partitions to pause, and which to resume.

@@ -116,4 +116,49 @@ import Vocabulary
         #expect(!hasChanged1)
         #expect(gate.budget(now: start + .seconds(9)) == 1)
     }
+
+    @Test func `records and recipients leave each other a quarter of the limit`() {
+        var gate = gate(holding: 88, of: 100)
+        #expect(!gate.hasRoomForRecipient && gate.budget(now: start) == 0)
+        // Records took all room before recipients came; what is freed is theirs at first.
+        for left in 1...13 {
+            gate.left(byteCount: 100)
+            _ = gate.timeAdvanced(now: start, doRecipientsWait: true)
+            #expect(gate.budget(now: start) == 0, "\(left)")
+            #expect(gate.hasRoomForRecipient)
+            gate.recipientEntered()
+            #expect(!gate.hasRoomForRecipient)
+        }
+        gate.left(byteCount: 100)
+        _ = gate.timeAdvanced(now: start, doRecipientsWait: true)
+        #expect(gate.budget(now: start) == 1)
+        // Without records, recipients stop at three quarters.
+        for _ in 0..<74 { gate.left(byteCount: 100) }
+        for _ in 14...75 {
+            #expect(gate.hasRoomForRecipient)
+            gate.recipientEntered()
+        }
+        #expect(!gate.hasRoomForRecipient)
+        _ = gate.timeAdvanced(now: start, doRecipientsWait: true)
+        #expect(gate.budget(now: start) == 13)
+        for _ in 1...75 { gate.recipientLeft() }
+        #expect(gate.events == 0 && gate.hasRoomForRecipient)
+    }
+
+    @Test func `a paused intake resumes although recipients take the room`() {
+        var gate = gate(holding: 88, of: 100)
+        _ = gate.timeAdvanced(now: start, doRecipientsWait: true)
+        _ = gate.timeAdvanced(now: start + .seconds(5), doRecipientsWait: true)
+        #expect(gate.isPaused)
+        for _ in 0..<60 {
+            gate.left(byteCount: 100)
+            if gate.hasRoomForRecipient { gate.recipientEntered() }
+        }
+        #expect(gate.events > 50)
+        _ = gate.timeAdvanced(now: start + .seconds(6), doRecipientsWait: true)
+        #expect(gate.isPaused, "there is no room at all")
+        gate.recipientLeft()
+        _ = gate.timeAdvanced(now: start + .seconds(6), doRecipientsWait: true)
+        #expect(!gate.isPaused)
+    }
 }

@@ -263,6 +263,39 @@ import Vocabulary
         #expect(bench.engine.waitingRecipients == 0)
     }
 
+    @Test func `a backlog that takes every free place leaves some to recipients`() throws {
+        var bench = try Self.provenBench { $0.intake = .init(events: 100, bytes: 1 << 30) }
+        bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 10, now: bench.now)
+        var offset: Int64 = 0
+        var sent: [DeliveryID] = []
+        func took(_ turn: TurnDecision, _ bench: inout Bench) {
+            for record in turn.publications { bench.engine.published(record.tag) }
+            sent += turn.sends.map(\.delivery)
+        }
+        for round in 0..<200 {
+            for id in sent {
+                bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+            }
+            sent = []
+            for _ in 0..<bench.engine.intakeBudget(now: bench.now.instant) {
+                offset += 1
+                took(try bench.arrive(offset), &bench)
+            }
+            if round == 9 {
+                #expect(bench.engine.inFlightEvents > 70)
+                offset += 1
+                took(Self.arrive(Self.distinctTokens(200), at: offset, &bench), &bench)
+                #expect(bench.engine.waitingRecipients >= 190)
+            }
+            took(Self.takeRecipients(&bench), &bench)
+            took(bench.turn(after: .milliseconds(10)), &bench)
+            #expect(bench.engine.inFlightEvents <= 100)
+        }
+        #expect(bench.engine.waitingRecipients == 0)
+        // Both got their part: ten events are sent in each round.
+        #expect(offset > 1000)
+    }
+
     @Test func `the bytes in flight include what a record with few recipients takes`() throws {
         var bench = try Self.provenBench()
         bench.engine.streamLimitChanged(ConnectionID(rawValue: 1), to: 1, now: bench.now)

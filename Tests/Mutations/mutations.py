@@ -484,11 +484,11 @@ MUTATIONS = [
     ),
     Mutation(
         "accept more events than the limit",
-        [expression(GATE, "min(limits.events - reserve - events, Self.batch)", "Self.batch")],
+        [expression(GATE, "min(free, share, Self.batch)", "Self.batch")],
     ),
     Mutation(
         "never resume paused partitions",
-        [expression(GATE, "events * 2 <= limits.events", "false")],
+        [expression(GATE, "records * 2 <= limits.events", "false")],
     ),
     Mutation(
         "send to a device that already has a request in flight",
@@ -620,7 +620,7 @@ MUTATIONS = [
     ),
     Mutation(
         "take recipients regardless of the limit",
-        [expression(GATE, "events == 0 || events < limits.events - limits.events / 4", "true")],
+        [expression(GATE, "recipients < threeQuarters && events < limits.events - reserve", "true")],
     ),
     Mutation(
         "never free the place of a recipient",

@@ -9,6 +9,9 @@ public import Vocabulary
 /// full, the shard first only stops polling, except for one record from time to time, which also
 /// lets librdkafka handle a rebalance. If it stays full, the partitions are paused until half of
 /// the room is free again.
+///
+/// Records and recipients of records that arrived earlier share the limit on events: while both
+/// wait, neither takes more than three quarters of it.
 public struct IntakeGate: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         public var events: Int
@@ -49,6 +52,10 @@ public struct IntakeGate: Hashable, Sendable {
     private var phase = Phase.open
     public private(set) var events = 0
     public private(set) var bytes = 0
+    /// How many of the events are recipients, or groups of them.
+    private var recipients = 0
+    /// Whether recipients would enter if there were room.
+    private var doRecipientsWait = false
 
     public init(limits: Limits) {
         self.limits = limits
@@ -67,6 +74,17 @@ public struct IntakeGate: Hashable, Sendable {
         bytes -= byteCount
     }
 
+    public mutating func recipientEntered() {
+        entered(byteCount: 0)
+        recipients += 1
+    }
+
+    public mutating func recipientLeft() {
+        precondition(recipients > 0, "more left than entered")
+        recipients -= 1
+        left(byteCount: 0)
+    }
+
     /// A record's recipients become events of their own; its bytes stay until they have all left.
     public mutating func opened() {
         precondition(events > 0, "more left than entered")
@@ -79,8 +97,11 @@ public struct IntakeGate: Hashable, Sendable {
         bytes -= byteCount
     }
 
+    /// `doRecipientsWait`: they would enter if there were room.
+    ///
     /// - Returns: whether `isPaused` has changed.
-    public mutating func timeAdvanced(now: Instant) -> Bool {
+    public mutating func timeAdvanced(now: Instant, doRecipientsWait: Bool = false) -> Bool {
+        self.doRecipientsWait = doRecipientsWait
         let wasPaused = isPaused
         switch phase {
         case .open:
@@ -93,7 +114,9 @@ public struct IntakeGate: Hashable, Sendable {
                 phase = .paused
             }
         case .paused:
-            guard events * 2 <= limits.events, bytes * 2 <= limits.bytes else { break }
+            let records = events - recipients
+            guard records * 2 <= limits.events, bytes * 2 <= limits.bytes, room > 0
+            else { break }
             phase = .open
         }
         return isPaused != wasPaused
@@ -128,9 +151,9 @@ public struct IntakeGate: Hashable, Sendable {
     }
 
     /// Whether a recipient of a record that has arrived may become an event.
-    ///
-    /// A quarter of the limit stays free, so that records are read while many recipients wait.
-    var hasRoomForRecipient: Bool { events == 0 || events < limits.events - limits.events / 4 }
+    public var hasRoomForRecipient: Bool {
+        events == 0 || (recipients < threeQuarters && events < limits.events - reserve)
+    }
 
     /// Whether nine tenths of a limit are used, so that waiting deliveries block new ones.
     var isNearlyFull: Bool {
@@ -145,10 +168,14 @@ public struct IntakeGate: Hashable, Sendable {
     /// Whether not even a single record fits.
     private var isAtLimit: Bool { events >= limits.events || bytes >= limits.bytes }
 
-    /// How many events fit, after reserving a few for single records.
+    /// How many records fit, after reserving places for a few single ones.
     private var room: Int {
-        let reserve = min(Self.trickleReserve, limits.events / 8)
         guard byteBudget > 0 else { return 0 }
-        return max(0, min(limits.events - reserve - events, Self.batch))
+        let free = limits.events - reserve - events
+        let share = doRecipientsWait ? threeQuarters - (events - recipients) : free
+        return max(0, min(free, share, Self.batch))
     }
+
+    private var reserve: Int { min(Self.trickleReserve, limits.events / 8) }
+    private var threeQuarters: Int { limits.events - limits.events / 4 }
 }

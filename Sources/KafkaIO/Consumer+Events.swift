@@ -16,6 +16,7 @@ extension Consumer {
             return failed(reader.intern(place.partition), error, at: place.offset, now)
         case RD_KAFKA_EVENT_STATS:
             rememberExtents()
+            watchFetches(now: now)
             return [.statistics(event.statistics)]
         case RD_KAFKA_EVENT_LOG: return event.logLine.map { [.logged($0)] } ?? []
         default: return []

@@ -47,8 +47,11 @@ public final class Consumer {
     /// Partitions of the assignment that failed.
     private var restarts = PartitionRestarts()
     private var logQuestions = LogQuestions()
-    /// The end offsets of logs that a fetch found to end before their start position.
-    private var earlyEnds: [PartitionID: Offset] = [:]
+    private var fetchWatch = FetchWatch()
+    /// Whether the queue was empty since the last look of `fetchWatch`: a full one stops fetching.
+    private var hasRunDry = false
+    /// Where logs end, or ended, that lost records which had been read.
+    private var earlyEnds: [PartitionID: EarlyEnd] = [:]
     var reader = RecordReader()
     /// The partitions paused by `pause` and not resumed since.
     private var paused: Set<PartitionID> = []
@@ -140,6 +143,7 @@ public final class Consumer {
         let hasRelapses = restarts.hasRelapses
         events: for _ in 0..<budget {
             guard let event = client.nextEvent() else {
+                hasRunDry = true
                 if let last = endOfQueue() { _ = take(last) }
                 return false
             }
@@ -254,6 +258,7 @@ public final class Consumer {
         let list = PartitionList(running.map { reader.partitions[$0] })
         unsafe rd_kafka_pause_partitions(client.raw, list.raw)
         paused.formUnion(running)
+        fetchWatch.paused(running)
     }
 
     /// Resumes these partitions; ignores those that are not paused.
@@ -342,21 +347,25 @@ public final class Consumer {
     /// aborts the process if a partition is stopped while it is already stopping.
     private func carryOutRestarts(_ due: [PartitionID: StartPosition]) throws(KafkaError) {
         let assignment = starts.keys.sorted()
-        let list = PartitionList(assignment.map { reader.partitions[$0] })
-        if let error = KafkaError(unlessSuccess: unsafe rd_kafka_position(client.raw, list.raw)) {
-            throw error
-        }
-        let positions = unsafe PartitionList.elements(of: list.raw).map(\.offset)
+        let positions = try positions(of: assignment)
         for (partition, start) in due { restartCheck(of: partition, from: start) }
         let next = zip(assignment, positions).map { partition, position in
             if let start = due[partition] { return (partition, start) }
-            // A partition that has delivered nothing yet has no position.
-            return (partition, position >= 0 ? .at(Offset(position)) : starts[partition] ?? .stored)
+            return (partition, position.map { .at(Offset($0)) } ?? starts[partition] ?? .stored)
         }
         try replaceAssignment(next)
         let stopped = paused.sorted()
         paused.removeAll()
         pause(stopped)
+    }
+
+    /// The next offset to deliver of each partition; nil: it has delivered nothing yet.
+    private func positions(of partitions: [PartitionID]) throws(KafkaError) -> [Int64?] {
+        let list = PartitionList(partitions.map { reader.partitions[$0] })
+        if let error = KafkaError(unlessSuccess: unsafe rd_kafka_position(client.raw, list.raw)) {
+            throw error
+        }
+        return unsafe PartitionList.elements(of: list.raw).map { $0.offset >= 0 ? $0.offset : nil }
     }
 
     private func restartCheck(of partition: PartitionID, from start: StartPosition) {
@@ -378,6 +387,24 @@ public final class Consumer {
 
     /// Retention moves the start of a log that is read for days.
     func rememberExtents() { for partition in starts.keys { _ = knownOffsets(of: partition) } }
+
+    /// Looks for partitions that are no longer fetched; `partitionSilent` reports them.
+    func watchFetches(now: Instant) {
+        guard phase == .assigned, fetchWatch.isDue(now: now) else { return }
+        let running = starts.keys.filter {
+            !paused.contains($0) && !restarts.isFailing($0) && !logQuestions.concerns($0)
+        }
+        guard let positions = try? positions(of: running) else { return }
+        var views: [PartitionID: FetchWatch.View] = [:]
+        for (partition, position) in zip(running, positions) where hasRunDry {
+            let end = client.knownWatermarks(of: reader.partitions[partition])?.upperBound
+            views[partition] = FetchWatch.View(position: position, end: end)
+        }
+        hasRunDry = false
+        let quiet = fetchWatch.looked(at: views, now: now)
+        guard !quiet.isEmpty else { return }
+        questions.ask(.extents(quiet.map { reader.partitions[$0] }), number: rebalances)
+    }
 
     /// Starts to leave the group: reports `partitionsRevoked` if it owns any, and finally `closed`.
     public func beginClose() {
@@ -457,6 +484,7 @@ public final class Consumer {
         knownExtents = [:]
         restarts.assignmentEnded()
         logQuestions.assignmentEnded()
+        fetchWatch.assignmentEnded()
         if assigned { generation = nil }
         phase = assigned ? .offered : .revoking
     }
@@ -468,8 +496,18 @@ public final class Consumer {
         at offset: Offset?,
         _ now: Instant
     ) -> [ConsumerEvent] {
-        if error.code == .offsetOutOfReach, let check = checks[partition] {
-            if check.looksForLastKnown { return [lastKnownMissing(partition, now)] }
+        // A topic that does not exist may be created again, and then be silent.
+        if error.code != .unknownPartition, error.code != .unknownTopicOrPartition {
+            fetchWatch.failed(partition)
+        }
+        guard error.code == .offsetOutOfReach else {
+            return [.partitionFailed(partition, error, at: offset)]
+        }
+        let check = checks[partition]
+        if let check, check.looksForLastKnown { return [lastKnownMissing(partition, now)] }
+        if let end = error.truncatedEnd {
+            earlyEnds[partition] = .certain(end)
+        } else if let check {
             // Retention has deleted the record before its start, so there is nothing to compare.
             restart(partition, from: .at(check.start), now: now)
             return []
@@ -497,7 +535,7 @@ public final class Consumer {
     ) -> [ConsumerEvent] {
         guard end < check.start, !check.isSilent else { return [] }
         checks[partition]?.endedEarly()
-        earlyEnds[partition] = end
+        earlyEnds[partition] = .seen(end)
         let error = KafkaError(code: .offsetOutOfReach, text: "the log ends at \(end)")
         return [.partitionFailed(partition, error, at: check.start)]
     }
@@ -513,7 +551,15 @@ public final class Consumer {
             case .committed(let result):
                 events.append(.storedOffsetsFetched(result.map(storedOffsets)))
             case .extents(let extents):
-                events += extents.compactMap { logAnswered(reader.intern($0), $1, now) }
+                for (name, log) in extents {
+                    let partition = reader.intern(name)
+                    if let answer = logAnswered(partition, log, now) { events.append(answer) }
+                    if let end = try? log.get().upperBound,
+                        fetchWatch.answered(partition, end: end)
+                    {
+                        events.append(.partitionSilent(partition, end: Offset(end)))
+                    }
+                }
             }
         }
         return events
@@ -527,7 +573,7 @@ public final class Consumer {
         switch answer {
         case .failure(let error):
             return logQuestions.failed(partition, now: now) ? .logNotFound(partition, error) : nil
-        case .success(var log):
+        case .success(let log):
             guard let question = logQuestions.answered(partition) else { return nil }
             guard let missing = question.offset else {
                 let end = StartPosition.at(Offset(log.upperBound))
@@ -535,15 +581,11 @@ public final class Consumer {
                 restarts.failed(partition, readOnFrom: end, now: now)
                 return nil
             }
-            if let end = earlyEnds[partition], log.upperBound < missing.rawValue {
-                // Records written since then lie after that end, and must be read.
-                log = log.lowerBound..<min(log.upperBound, max(log.lowerBound, end.rawValue))
-            }
             return .logFound(
                 FoundLog(
                     partition,
                     missing: missing,
-                    log: log,
+                    log: earlyEnds[partition]?.cut(log, missing: missing) ?? log,
                     oldestBefore: question.oldestBefore
                 )
             )

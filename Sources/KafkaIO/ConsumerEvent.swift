@@ -62,6 +62,10 @@ public enum ConsumerEvent: Sendable {
     ///
     /// The offset is the one that could not be read, if librdkafka reports it.
     case partitionFailed(PartitionID, KafkaError, at: Offset?)
+    /// The partition is no longer fetched, although its log has another end than the last fetch saw.
+    ///
+    /// Only a new consumer fetches it again.
+    case partitionSilent(PartitionID, end: Offset)
     /// The partition is not the one its start belongs to: the topic was recreated.
     ///
     /// It delivers nothing until `restart` or the next assignment.

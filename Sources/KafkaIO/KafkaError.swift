@@ -1,4 +1,5 @@
 import CRdkafka
+public import Vocabulary
 
 /// An error of the Kafka client or of a broker.
 public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -84,6 +85,16 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Whether Kafka may have the record whose delivery report says so.
     public var mayBeWritten: Bool { code == .messageTimedOut || code == .noOffset }
+
+    /// Where the log ended when it was found to have lost records that had been read (KIP-320).
+    ///
+    /// librdkafka 2.1 and later find it out, and report it only in the text
+    /// (`rd_kafka_toppar_handle_OffsetForLeaderEpoch`). Nil if the log has nothing of that time.
+    public var truncatedEnd: Offset? {
+        guard code == .offsetOutOfReach, let mark = text.firstRange(of: "broker end offset is ")
+        else { return nil }
+        return Int64(text[mark.upperBound...].prefix { $0.isNumber }).map { Offset($0) }
+    }
 
     public var name: String { code.name }
 

@@ -64,5 +64,8 @@ public struct LogQuestions: Hashable, Sendable {
         questions.filter { $0.value.failures > 0 }.keys.sorted()
     }
 
+    /// Whether the partition's leader has been asked, or will be.
+    public func concerns(_ partition: PartitionID) -> Bool { questions[partition] != nil }
+
     public var nextDeadline: Instant? { questions.values.compactMap(\.dueAt).min() }
 }

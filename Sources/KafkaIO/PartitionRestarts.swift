@@ -75,6 +75,11 @@ public struct PartitionRestarts: Hashable, Sendable {
         relapses.filter { $0.value.count > 0 }.keys.sorted()
     }
 
+    /// Whether the partition waits for a restart, or fails after each.
+    public func isFailing(_ partition: PartitionID) -> Bool {
+        restarts[partition] != nil || (relapses[partition]?.count ?? 0) > 0
+    }
+
     /// When a restart is due; not before the last one is complete.
     public var nextDeadline: Instant? {
         restarts.values.map(\.dueAt).min().map { max($0, settledAt) }

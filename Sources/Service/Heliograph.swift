@@ -56,14 +56,15 @@ package struct Heliograph: Sendable {
         let signals = handlingSignals ? ProcessSignals.catching(ProcessSignal.allCases) : nil
         defer { logSink.finish() }
         let schemaMetrics = SchemaMetrics()
+        let restart = RestartRequest()
         let shards: ShardGroup
         let files: WatchedByService
         do {
             files = try WatchedByService(
                 admin: AdminSecrets(configuration.admin, log: log),
-                kafka: KafkaFiles(configuration, log: log)
+                kafka: KafkaFiles(configuration, restart: restart, log: log)
             )
-            shards = try start(schemaMetrics)
+            shards = try start(schemaMetrics, restart)
         } catch {
             guard Task.isCancelled || signals?.isDraining == true else { throw error }
             log.notice(Self.nothingTaken)
@@ -76,7 +77,14 @@ package struct Heliograph: Sendable {
             files.kafka.stop()
         }
         let group = PartGroup(
-            parts(shards, files, schemaMetrics, signals: signals, onListening: onListening)
+            parts(
+                shards,
+                files,
+                schemaMetrics,
+                restart,
+                signals: signals,
+                onListening: onListening
+            )
         ) { [log] part, error in
             log.error(
                 "component failed during shutdown",
@@ -85,7 +93,7 @@ package struct Heliograph: Sendable {
         }
         try await group.run()
         if !shards.hasStarted { log.notice(Self.nothingTaken) }
-        if files.kafka.isRestartDue, signals?.isDraining != true { throw RestartWanted() }
+        if restart.isMade, signals?.isDraining != true { throw RestartWanted() }
         return shards.total
     }
 
@@ -98,12 +106,13 @@ package struct Heliograph: Sendable {
         _ shards: ShardGroup,
         _ files: WatchedByService,
         _ schemaMetrics: SchemaMetrics,
+        _ restart: RestartRequest,
         signals: ProcessSignals?,
         onListening: @escaping @Sendable (UInt16) -> Void
     ) -> [PartGroup.Part] {
         let (state, status) = adminState(shards, files, schemaMetrics)
         var parts = [
-            PartGroup.Part("Kafka client files", mayEnd: true) { await files.kafka.wait() },
+            PartGroup.Part("restart", mayEnd: true) { await restart.wait() },
             PartGroup.Part("log summaries") { await summarizeLog() },
             PartGroup.Part("status history") { await status.run() },
             PartGroup.Part("admin port") {
@@ -153,7 +162,10 @@ package struct Heliograph: Sendable {
     }
 
     /// Reads keys and schemas, and makes the shards; does not wait for other systems.
-    private func start(_ schemaMetrics: SchemaMetrics) throws -> ShardGroup {
+    private func start(
+        _ schemaMetrics: SchemaMetrics,
+        _ restart: RestartRequest
+    ) throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
         try configuration.checkCredentials()
         let credentials = try Credentials(configuration.apns, log: log)
@@ -184,6 +196,7 @@ package struct Heliograph: Sendable {
                 )
             },
             count: shardCount,
+            restart: restart,
             log: log
         )
     }

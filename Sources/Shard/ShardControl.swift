@@ -6,6 +6,8 @@ package import Vocabulary
 /// The interface of a shard for other threads.
 package final class ShardControl: Sendable {
     let wakeup: Wakeup
+    /// The process's.
+    let restart: RestartRequest
     private let shutdownRequested = Atomic(false)
     /// 0 before the shard's thread has started.
     private let beatNanoseconds = Atomic<Int64>(0)
@@ -16,7 +18,8 @@ package final class ShardControl: Sendable {
     /// The newest orders, until the shard takes them; nil: it has them.
     private let campaignsInForce = Mutex<CampaignsInForce?>(nil)
 
-    package init() throws(SystemError) {
+    package init(restart: RestartRequest = RestartRequest()) throws(SystemError) {
+        self.restart = restart
         wakeup = try Wakeup()
     }
 

@@ -132,6 +132,15 @@ package struct ShardObserver {
             )
         case .partitionReplaced(let partition, let position):
             partitionReplaced(partition, position, partitions)
+        case .partitionSilent(let partition, let position, let end):
+            log.error(
+                "partition is no longer fetched; draining, then exiting with code 75 to be restarted",
+                [
+                    .partition: partitions.names([partition]),
+                    .source: partitions.place(partition, position),
+                    .problem: "the log ends at \(end), and no fetch has seen that for a minute",
+                ]
+            )
         case .statistics(let text, let unsettled):
             control.statistics.put(consumer: text, unsettled: unsettled)
         case .failed(let error): kafkaFailed(error, now: now)

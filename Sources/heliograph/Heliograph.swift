@@ -74,7 +74,8 @@ package enum HeliographCommand {
             The result is unknown: validate or campaigns could not check everything, or channels or \
             campaigns got no answer.
             """,
-            75: "Restart the service: a thread was stuck, or a file for Kafka changed.",
+            75:
+                "Restart the service: a thread or a partition was stuck, or a file for Kafka changed.",
             130: "A second SIGINT ended run at once.",
             143: "A second SIGTERM ended run at once.",
         ],

@@ -23,7 +23,8 @@ enum RunCommand {
         exitCodes: [
             0: "Stopped by a signal, and drained.",
             1: "Could not start, or failed; standard error says why.",
-            75: "A thread was stuck, or a file for Kafka changed; restart the service.",
+            75:
+                "A thread or a partition was stuck, or a file for Kafka changed; restart the service.",
             130: "Ended at once by a second SIGINT.",
             143: "Ended at once by a second SIGTERM.",
         ]

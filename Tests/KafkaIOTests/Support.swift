@@ -106,6 +106,8 @@ final class Member {
     /// Answers to `fetchStoredOffsets`.
     var stored: [Result<[PartitionID: Result<CommittedPosition?, KafkaError>], KafkaError>] = []
     var failures: [KafkaError] = []
+    var silent: [(partition: PartitionID, end: Offset)] = []
+    var statisticsCount = 0
     var replaced: [PartitionID] = []
     var changed: [Offset] = []
     var found: [FoundLog] = []
@@ -227,12 +229,13 @@ final class Member {
         case .failed(let error): failures.append(error)
         case .partitionFailed(let partition, let error, let offset):
             partitionFailures.append((partition, error, offset))
+        case .partitionSilent(let partition, let end): silent.append((partition, end))
         case .partitionReplaced(let partition): replaced.append(partition)
         case .partitionChanged(_, let start): changed.append(start)
         case .logFound(let log): found.append(log)
         case .logNotFound(_, let error): notFound.append(error)
         case .logged(let line): logs.append(line)
-        case .statistics: break
+        case .statistics: statisticsCount += 1
         case .closed: isClosed = true
         }
     }

@@ -78,7 +78,16 @@ import Vocabulary
         for (event, expected) in events {
             #expect(bench.words(event, &kafka) == expected, "\(event)")
         }
-        #expect(kafka.failure == nil && !kafka.hasClosed)
+        #expect(kafka.failure == nil && !kafka.hasClosed && !bench.parts.restart.isMade)
+    }
+
+    @Test func `a silent partition requests a restart of the process`() throws {
+        let bench = try Bench()
+        var kafka = bench.kafka
+        let silent = ConsumerEvent.partitionSilent(bench.parts.partition, end: Offset(3))
+        #expect(bench.words(silent, &kafka) == ["partitionSilent"])
+        #expect(bench.parts.restart.isMade)
+        #expect(kafka.failure == nil, "the shard drains")
     }
 
     @Test func `only the offsets that Kafka accepted count as committed`() throws {

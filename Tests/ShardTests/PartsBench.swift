@@ -15,6 +15,7 @@ final class PartsBench {
     static let noKafka = KafkaError(code: .allBrokersDown, text: "2/2 brokers are down")
 
     let settings: ShardSettings
+    let restart = RestartRequest()
     let control: ShardControl
     let metrics: ShardMetrics
     let log: Log
@@ -32,7 +33,7 @@ final class PartsBench {
 
     init(transactionTimeout: Duration? = nil, from level: LogLevel = .info) throws {
         settings = try Self.settings(transactionTimeout: transactionTimeout)
-        control = try ShardControl()
+        control = try ShardControl(restart: restart)
         metrics = ShardMetrics(lists: settings.metricLists)
         log = Log(from: level, sink: LogSink(format: .text) { [logged] in logged.append($0) })
         engine = DeliveryEngine(settings: settings.engine, seed: 1)

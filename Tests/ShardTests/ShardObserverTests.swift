@@ -114,6 +114,11 @@ import Vocabulary
             text: "reading the partition from its end"
         ),
         Said(
+            news: .partitionSilent(partition, position: Offset(9), end: Offset(3)),
+            level: "error",
+            text: "partition is no longer fetched"
+        ),
+        Said(
             news: .partitionReplaced(partition, position: nil),
             level: "error",
             text: "topic was recreated"

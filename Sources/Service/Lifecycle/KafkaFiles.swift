@@ -1,7 +1,7 @@
 import Configuration
 import Credentials
 import Log
-import Synchronization
+import Shard
 import SystemIO
 import Telemetry
 import Vocabulary
@@ -26,16 +26,18 @@ final class KafkaFiles: Sendable {
     private let log: Log
     let reloads = FileReloads()
     private let thread: WatchThread
-    private let isDue = Atomic(false)
-    private let waiting: AsyncStream<Never>
-    private let waitingEnds: AsyncStream<Never>.Continuation
+    private let processRestart: RestartRequest
 
     /// Assumes that the clients have read the files as they are now.
-    init(_ configuration: Configuration, log: Log) throws(ServiceError) {
+    init(
+        _ configuration: Configuration,
+        restart: RestartRequest,
+        log: Log
+    ) throws(ServiceError) {
         self.configuration = configuration
         // Every line, because operators cause them, and files are checked only once a second.
         self.log = log.everyLine
-        (waiting, waitingEnds) = AsyncStream.makeStream()
+        processRestart = restart
         do throws(SystemError) {
             thread = try WatchThread()
         } catch {
@@ -46,14 +48,6 @@ final class KafkaFiles: Sendable {
         thread.start(named: "kafka files", Watch(content: ContentWatch(inUse: content))) {
             [weak self] watch, isAsked in self?.look(&watch, inUse: content, isAsked: isAsked)
         }
-    }
-
-    /// Whether the process must restart.
-    var isRestartDue: Bool { isDue.load(ordering: .acquiring) }
-
-    /// Returns when it must, or when the task is cancelled.
-    func wait() async {
-        for await _ in waiting {}
     }
 
     /// Checks the files now.
@@ -82,8 +76,7 @@ final class KafkaFiles: Sendable {
         log.notice(
             "Kafka client files changed; draining, then exiting with code 75 to be restarted"
         )
-        isDue.store(true, ordering: .releasing)
-        waitingEnds.finish()
+        processRestart.make()
     }
 
     /// When to restart; nil: not at all, and the reason is logged.
@@ -121,7 +114,7 @@ final class KafkaFiles: Sendable {
     }
 }
 
-/// The process has drained, and must be restarted to use changed files.
+/// The process has drained, and must be restarted.
 package struct RestartWanted: Error {}
 
 extension Configuration {

@@ -28,6 +28,7 @@ struct ShardGroup: Sendable {
         tokenStatus: TokenStatusReader?,
         campaigns: CampaignReader?,
         count: Int,
+        restart: RestartRequest,
         log: Log
     ) throws {
         self.tokenStatus = tokenStatus
@@ -37,7 +38,7 @@ struct ShardGroup: Sendable {
         self.topicWait = topicWait
         self.schemas = schemas
         self.log = log
-        controls = try (0..<count).map { _ in try ShardControl() }
+        controls = try (0..<count).map { _ in try ShardControl(restart: restart) }
         let lists = settings.metricLists
         metrics = (0..<count).map { _ in ShardMetrics(lists: lists) }
     }

@@ -2,9 +2,11 @@
 
 import base64
 import json
+import signal
 
 import pytest
 
+from harness.commands import librdkafka_version
 from harness.deadlines import eventually
 from harness.events import new_event, record
 
@@ -91,6 +93,38 @@ def test_a_log_that_is_filled_again_before_its_next_reader_hides_nothing(
     # What the log still has of the settled ones is sent again: nobody knows where it was cut.
     assert {event["id"] for event in new} <= ids
     assert len(ids) == OLD + len(new)
+
+
+def test_a_running_member_reads_on_where_a_log_was_cut_that_has_grown_again(
+    fragile_apache, benches, simulators, tmp_path
+):
+    """The leader tells where the old epoch ended (KIP-320); librdkafka before 2.1 does not ask."""
+    bench, simulator = benches(fragile_apache.kafka, 1), simulators({})
+    # It stays in the group while the broker is down.
+    stays = {"session.timeout.ms": 45_000, "max.poll.interval.ms": 45_000}
+    settings = bench.configuration(simulator, kafka={"properties": stays})
+    if librdkafka_version(tmp_path, settings) < (2, 1):
+        pytest.skip("this librdkafka does not notice")
+    service = bench.start(settings).wait_until_ready()
+    # In separate batches: a log loses whole batches.
+    for _ in range(OLD):
+        bench.produce([record(new_event())])
+    bench.wait_until_settled(service=service)
+    service.child.send(signal.SIGSTOP)
+    fragile_apache.broker.crash()
+    fragile_apache.broker.cut(bench.topics.source, 0, OLD // 2)
+    fragile_apache.broker.start_again()
+    new = [new_event() for _ in range(OLD)]
+    written = bench.produce([record(event) for event in new])
+    assert written[0].offset == OLD // 2
+    service.child.send(signal.SIGCONT)
+    bench.wait_until_settled(service=service)
+    assert service.log_lines(CUT)
+    service.drain()
+    told = bench.kafka.read_committed(bench.topics.results)
+    ids = [json.loads(message.value())["event_id"] for message in told]
+    assert {event["id"] for event in new} <= set(ids)
+    assert len(ids) == 2 * OLD
 
 
 def span_of(bench):

@@ -1,6 +1,7 @@
 """Runs commands of `heliograph` to their end."""
 
 import dataclasses
+import re
 
 import yaml
 
@@ -33,3 +34,11 @@ def run_command(folder, settings, *arguments, seconds=60, environment=None):
     with running_command(folder, settings, *arguments, environment=environment) as child:
         code = child.wait_for_exit(seconds)
         return Ended(code, child.lines("stdout"), child.lines("stderr"))
+
+
+def librdkafka_version(folder, settings):
+    """The one that the programs run with, such as (2, 0, 2)."""
+    settings = {**settings, "kafka": {**settings["kafka"], "properties": {"no.such.property": 1}}}
+    told = run_command(folder, settings, "check").output
+    [version] = re.findall(r"librdkafka (\S+) has no such property", told)
+    return tuple(map(int, version.split(".")))

@@ -306,11 +306,10 @@ public final class Consumer {
         )
     }
 
-    /// Partitions that failed more than once without making progress.
+    /// Partitions that failed more than once without making progress, or are not fetched.
     public var stuckPartitions: [PartitionID] {
-        let unanswered = logQuestions.unanswered
-        return unanswered.isEmpty
-            ? restarts.stuck : Set(restarts.stuck).union(unanswered).sorted()
+        let others = fetchWatch.silent.union(logQuestions.unanswered)
+        return others.isEmpty ? restarts.stuck : others.union(restarts.stuck).sorted()
     }
 
     /// When `timeAdvanced` has work to do.
@@ -398,12 +397,16 @@ public final class Consumer {
         var views: [PartitionID: FetchWatch.View] = [:]
         for (partition, position) in zip(running, positions) where hasRunDry {
             let end = client.knownWatermarks(of: reader.partitions[partition])?.upperBound
-            views[partition] = FetchWatch.View(position: position, end: end)
+            views[partition] = FetchWatch.View(
+                start: starts[partition]?.offset?.rawValue,
+                position: position,
+                end: end
+            )
         }
         hasRunDry = false
         let quiet = fetchWatch.looked(at: views, now: now)
         guard !quiet.isEmpty else { return }
-        questions.ask(.extents(quiet.map { reader.partitions[$0] }), number: rebalances)
+        questions.ask(.ends(quiet.map { reader.partitions[$0] }), number: rebalances)
     }
 
     /// Starts to leave the group: reports `partitionsRevoked` if it owns any, and finally `closed`.
@@ -551,15 +554,9 @@ public final class Consumer {
             case .committed(let result):
                 events.append(.storedOffsetsFetched(result.map(storedOffsets)))
             case .extents(let extents):
-                for (name, log) in extents {
-                    let partition = reader.intern(name)
-                    if let answer = logAnswered(partition, log, now) { events.append(answer) }
-                    if let end = try? log.get().upperBound,
-                        fetchWatch.answered(partition, end: end)
-                    {
-                        events.append(.partitionSilent(partition, end: Offset(end)))
-                    }
-                }
+                events += extents.compactMap { logAnswered(reader.intern($0), $1, now) }
+            case .ends(let ends):
+                events += ends.compactMap { endAnswered(reader.intern($0), $1) }
             }
         }
         return events
@@ -592,6 +589,13 @@ public final class Consumer {
         }
     }
 
+    private func endAnswered(_ partition: PartitionID, _ end: Int64) -> ConsumerEvent? {
+        guard case .silent(let hasWorked) = fetchWatch.answered(partition, end: end) else {
+            return nil
+        }
+        return .partitionSilent(partition, end: Offset(end), hasWorked: hasWorked)
+    }
+
     private func storedOffsets(
         _ answers: [PartitionAnswer]
     ) -> [PartitionID: Result<CommittedPosition?, KafkaError>] {
@@ -607,6 +611,9 @@ public final class Consumer {
 }
 
 extension StartPosition {
+    /// Nil: librdkafka is to find it.
+    fileprivate var offset: Offset? { if case .at(let offset) = self { offset } else { nil } }
+
     var libraryOffset: Int64 {
         switch self {
         case .at(let offset): offset.rawValue

@@ -16,7 +16,7 @@ public struct FoundLog: Hashable, Sendable {
     public let partition: PartitionID
     /// The offset that Kafka did not have.
     public let missing: Offset
-    /// The log's start and end offsets.
+    /// The log's start and end offsets, without what was written since it lost records.
     public let log: Range<Int64>
     /// The last known start offset before that; nil: unknown.
     public let oldestBefore: Int64?
@@ -62,10 +62,10 @@ public enum ConsumerEvent: Sendable {
     ///
     /// The offset is the one that could not be read, if librdkafka reports it.
     case partitionFailed(PartitionID, KafkaError, at: Offset?)
-    /// The partition is no longer fetched, although its log has another end than the last fetch saw.
+    /// The partition is not fetched, although its log has another end than the last fetch saw.
     ///
-    /// Only a new consumer fetches it again.
-    case partitionSilent(PartitionID, end: Offset)
+    /// If it was fetched before (`hasWorked`), a new consumer may fetch it again.
+    case partitionSilent(PartitionID, end: Offset, hasWorked: Bool)
     /// The partition is not the one its start belongs to: the topic was recreated.
     ///
     /// It delivers nothing until `restart` or the next assignment.

@@ -16,11 +16,15 @@ import Vocabulary
         case committed([TopicPartition])
         /// The start and end offsets of each log.
         case extents([TopicPartition])
+        /// The end offset of each log.
+        case ends([TopicPartition])
     }
 
     enum Answer: Sendable {
         case committed(Result<[PartitionAnswer], KafkaError>)
         case extents([(TopicPartition, Result<Range<Int64>, KafkaError>)])
+        /// Without the partitions whose leaders did not answer.
+        case ends([(TopicPartition, Int64)])
     }
 
     private struct State {
@@ -54,6 +58,7 @@ import Vocabulary
         case .committed: ended(number, .committed(.failure(error)))
         case .extents(let partitions):
             ended(number, .extents(partitions.map { ($0, .failure(error)) }))
+        case .ends: break
         }
     }
 
@@ -73,6 +78,7 @@ import Vocabulary
         switch question {
         case .committed(let partitions): .committed(committed(partitions, timeout))
         case .extents(let partitions): .extents(extents(of: partitions, timeout))
+        case .ends(let partitions): .ends(ends(of: partitions, timeout))
         }
     }
 
@@ -106,6 +112,16 @@ import Vocabulary
                 return low..<max(low, high)
             }
             return (partition, extent)
+        }
+    }
+
+    private func ends(
+        of partitions: [TopicPartition],
+        _ timeout: Duration
+    ) -> [(TopicPartition, Int64)] {
+        let found = try? offsets(of: partitions, at: Int64(RD_KAFKA_OFFSET_END), timeout).get()
+        return partitions.compactMap { partition in
+            (try? found?[partition]?.get()).map { (partition, $0) }
         }
     }
 

@@ -41,9 +41,8 @@ package enum KafkaNews: Sendable {
     case partitionUnplaced(PartitionID, StartPosition)
     /// The topic was deleted and recreated; the partition is read from its beginning.
     case partitionReplaced(PartitionID, position: Offset?)
-    /// The client no longer fetches the partition, whose log ends at this offset; the process must
-    /// restart.
-    case partitionSilent(PartitionID, position: Offset?, end: Offset)
+    /// The client does not fetch the partition, whose log ends at this offset.
+    case partitionSilent(PartitionID, position: Offset?, end: Offset, restarts: Bool)
     case statistics([UInt8], unsettled: [TopicPartition: Offset])
     case failed(KafkaError)
     case logged(KafkaLogLine)

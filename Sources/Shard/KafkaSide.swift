@@ -165,10 +165,13 @@ package struct KafkaSide: ~Copyable {
             report.news.append(.statistics(text, unsettled: unsettledOffsets(&engine)))
         case .partitionFailed(let partition, let error, let offset):
             partitionFailed(partition, error, at: offset, &engine, now.instant, &report.news)
-        case .partitionSilent(let partition, let end):
+        case .partitionSilent(let partition, let end, let hasWorked):
             let position = engine.position(of: partition)
-            report.news.append(.partitionSilent(partition, position: position, end: end))
-            control.restart.make()
+            report.news.append(
+                .partitionSilent(partition, position: position, end: end, restarts: hasWorked)
+            )
+            // Otherwise the next process would not fetch it either, and restart again and again.
+            if hasWorked { control.restart.make() }
         case .partitionReplaced(let partition):
             // The records are not those of the committed offset: all of them are new.
             let position = engine.position(of: partition)

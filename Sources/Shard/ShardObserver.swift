@@ -132,9 +132,11 @@ package struct ShardObserver {
             )
         case .partitionReplaced(let partition, let position):
             partitionReplaced(partition, position, partitions)
-        case .partitionSilent(let partition, let position, let end):
+        case .partitionSilent(let partition, let position, let end, let restarts):
             log.error(
-                "partition is no longer fetched; draining, then exiting with code 75 to be restarted",
+                restarts
+                    ? "partition is no longer fetched; draining, then exiting with code 75 to be restarted"
+                    : "partition is not fetched",
                 [
                     .partition: partitions.names([partition]),
                     .source: partitions.place(partition, position),

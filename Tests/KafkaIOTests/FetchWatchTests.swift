@@ -17,93 +17,83 @@ import Vocabulary
         case failedAfter(Int64?, Int64?, leader: Int64?)
     }
 
+    /// When a partition is found silent, and whether it has worked before.
+    struct Silence: Equatable {
+        let minute: Int
+        let hasWorked: Bool
+    }
+
+    private static let quiet = Minute.seen(9, 9, leader: 9)
+    private static let other = Minute.seen(9, 9, leader: 2)
+
     @Test(
         arguments: [
-            (
-                "a quiet log",
-                [.seen(9, 9, leader: 9), .seen(9, 9, leader: 9), .seen(9, 9, leader: 9)], nil
-            ),
+            ("a quiet log", [quiet, quiet, quiet], nil),
             // A transaction's marker is never delivered.
+            ("markers", Array(repeating: .seen(8, 9, leader: 9), count: 3), nil),
+            // What can be read ends before it.
+            ("an open transaction", Array(repeating: .seen(5, 9, leader: 5), count: 3), nil),
+            ("a topic created again", [quiet, other, .seen(9, 9, leader: 4)], (2, true)),
+            ("one that is longer now", [quiet] + long(2), (2, true)),
+            ("told once", [quiet, other, other, other, other], (2, true)),
+            ("never fetched", Array(repeating: .seen(nil, nil, leader: 9), count: 3), (2, false)),
+            // As after a restart that did not help.
             (
-                "markers",
-                [.seen(8, 9, leader: 9), .seen(8, 9, leader: 9), .seen(8, 9, leader: 9)], nil
+                "a follower without news", Array(repeating: .seen(nil, 9, leader: 12), count: 4),
+                (2, false)
             ),
             (
-                "a topic created again",
-                [.seen(9, 9, leader: 9), .seen(9, 9, leader: 2), .seen(9, 9, leader: 4)], 2
-            ),
-            (
-                "never fetched",
-                [
-                    .seen(nil, nil, leader: 9), .seen(nil, nil, leader: 9),
-                    .seen(nil, nil, leader: 9),
-                ], 2
+                "then it has some",
+                [.seen(nil, 9, leader: 12), .seen(nil, 11, leader: 12)]
+                    + Array(repeating: .seen(nil, 11, leader: 14), count: 3), (3, true)
             ),
             (
                 "a record just before each look",
-                [.seen(9, 9, leader: 10), .seen(10, 10, leader: 11), .seen(11, 11, leader: 12)], nil
+                (9...12).map { .seen($0, $0, leader: $0 + 1) },
+                nil
             ),
             (
                 "a record just before one look",
                 [
-                    .seen(9, 9, leader: 9), .seen(9, 9, leader: 10), .seen(10, 10, leader: 10),
+                    quiet, .seen(9, 9, leader: 10), .seen(10, 10, leader: 10),
                     .seen(10, 10, leader: 11),
-                ], nil
+                ],
+                nil
             ),
-            (
-                "a backlog",
-                [.seen(1, 9, leader: 9), .seen(5, 9, leader: 9), .seen(9, 9, leader: 9)], nil
-            ),
-            (
-                "no leader",
-                [.seen(9, 9, leader: nil), .seen(9, 9, leader: nil), .seen(9, 9, leader: nil)], nil
-            ),
+            ("a backlog", [.seen(1, 9, leader: 9), .seen(5, 9, leader: 9), quiet], nil),
+            ("no leader", Array(repeating: .seen(9, 9, leader: nil), count: 4), nil),
             (
                 "a leader that answers now and then",
-                [
-                    .seen(9, 9, leader: 2), .seen(9, 9, leader: 2), .seen(9, 9, leader: nil),
-                    .seen(9, 9, leader: 2),
-                ], 3
+                [other, other, .seen(9, 9, leader: nil), other],
+                (3, true)
             ),
+            ("a pause between looks", [other, .pausedAfter(9, 9, leader: 2), other, other], nil),
+            ("a pause at a look", [other, other, .paused, other, other], nil),
+            ("a reported error", [.failedAfter(9, 9, leader: 12)] + long(4), nil),
+            // A refused fetch does not say where the log ends.
             (
-                "a pause between looks",
-                [
-                    .seen(9, 9, leader: 2), .pausedAfter(9, 9, leader: 2), .seen(9, 9, leader: 2),
-                    .seen(9, 9, leader: 2),
-                ], nil
-            ),
-            (
-                "a pause at a look",
-                [
-                    .seen(9, 9, leader: 2), .seen(9, 9, leader: 2), .paused, .seen(9, 9, leader: 2),
-                    .seen(9, 9, leader: 2),
-                ], nil
-            ),
-            (
-                "a reported error",
-                [
-                    .failedAfter(9, 9, leader: 12), .seen(9, 9, leader: 12),
-                    .seen(9, 9, leader: 12), .seen(9, 9, leader: 12),
-                ], nil
+                "a refusal",
+                [.failedAfter(9, 9, leader: 12)]
+                    + Array(repeating: .seen(9, nil, leader: 12), count: 4),
+                nil
             ),
             (
                 "an error that is over",
-                [
-                    .failedAfter(9, 9, leader: 12), .seen(9, 12, leader: 12),
-                    .seen(9, 12, leader: 15), .seen(9, 12, leader: 15), .seen(9, 12, leader: 15),
-                ], 3
+                [.failedAfter(9, 9, leader: 12), .seen(9, 12, leader: 12)]
+                    + Array(repeating: .seen(9, 12, leader: 15), count: 3),
+                (3, true)
             ),
-        ] as [(String, [Minute], Int?)]
+        ] as [(String, [Minute], (Int, Bool)?)]
     )
     func `a partition is silent if its log differs from what was fetched for a minute`(
         story: String,
         minutes: [Minute],
-        silentAt: Int?
+        expected: (Int, Bool)?
     ) {
         var watch = FetchWatch()
         let partition = PartitionID(index: 3)
         var now = Instant(nanoseconds: 0)
-        var found: Int?
+        var found: [Silence] = []
         for (index, minute) in minutes.enumerated() {
             #expect(watch.isDue(now: now))
             var leader: Int64?
@@ -112,11 +102,16 @@ import Vocabulary
             case .seen(let position, let end, let answer),
                 .pausedAfter(let position, let end, let answer),
                 .failedAfter(let position, let end, let answer):
-                let view = FetchWatch.View(position: position, end: end)
+                let view = FetchWatch.View(start: 3, position: position, end: end)
                 _ = watch.looked(at: [partition: view], now: now)
                 leader = answer
             }
-            if let leader, watch.answered(partition, end: leader), found == nil { found = index }
+            if let leader,
+                case .silent(let hasWorked) = watch.answered(partition, end: leader)
+            {
+                found.append(Silence(minute: index, hasWorked: hasWorked))
+                #expect(watch.silent == [partition])
+            }
             switch minute {
             case .pausedAfter: watch.paused([partition])
             case .failedAfter: watch.failed(partition)
@@ -125,7 +120,25 @@ import Vocabulary
             #expect(!watch.isDue(now: now + .seconds(59)))
             now = now + .seconds(60)
         }
-        #expect(found == silentAt, "\(story)")
+        #expect(
+            found == expected.map { [Silence(minute: $0.0, hasWorked: $0.1)] } ?? [],
+            "\(story)"
+        )
+    }
+
+    private static func long(_ count: Int) -> [Minute] {
+        Array(repeating: .seen(9, 9, leader: 12), count: count)
+    }
+
+    @Test func `a silent partition is not once its fetches see more`() {
+        var watch = FetchWatch()
+        let partition = PartitionID(index: 0)
+        for minute in Int64(0)...4 {
+            let view = FetchWatch.View(start: 0, position: 9, end: minute < 4 ? 9 : 12)
+            _ = watch.looked(at: [partition: view], now: Instant(nanoseconds: minute))
+            _ = watch.answered(partition, end: 12)
+            #expect(watch.silent == (2...3 ~= minute ? [partition] : []))
+        }
     }
 
     @Test func `only what was asked is answered, and nothing after the assignment`() {
@@ -133,17 +146,15 @@ import Vocabulary
         let (quiet, busy) = (PartitionID(index: 0), PartitionID(index: 1))
         for minute in 0..<3 {
             let views = [
-                quiet: FetchWatch.View(position: 9, end: 9),
-                busy: FetchWatch.View(position: Int64(minute), end: 9),
+                quiet: FetchWatch.View(start: 0, position: 9, end: 9),
+                busy: FetchWatch.View(start: 0, position: Int64(minute), end: 9),
             ]
             let asked = watch.looked(at: views, now: Instant(nanoseconds: Int64(minute)))
             #expect(asked == (minute == 0 ? [] : [quiet]))
-            let isSilent = watch.answered(busy, end: 20)
-            #expect(!isSilent)
+            #expect(watch.answered(busy, end: 20) == .nothing)
         }
         watch.assignmentEnded()
-        let isSilent = watch.answered(quiet, end: 20)
-        #expect(!isSilent)
+        #expect(watch.answered(quiet, end: 20) == .nothing)
     }
 
     /// A member of a cluster of its own that has read ten records, and looks whenever it polls.
@@ -172,6 +183,8 @@ import Vocabulary
         }
         #expect(member.silent.first?.partition == member.assigned.first)
         #expect(member.silent.first?.end == Offset(15))
+        #expect(member.silent.first?.hasWorked == true)
+        #expect(member.consumer.stuckPartitions == member.assigned)
         #expect(member.records.count == 10 && member.partitionFailures.isEmpty)
         try member.close()
     }

@@ -106,7 +106,7 @@ final class Member {
     /// Answers to `fetchStoredOffsets`.
     var stored: [Result<[PartitionID: Result<CommittedPosition?, KafkaError>], KafkaError>] = []
     var failures: [KafkaError] = []
-    var silent: [(partition: PartitionID, end: Offset)] = []
+    var silent: [(partition: PartitionID, end: Offset, hasWorked: Bool)] = []
     var statisticsCount = 0
     var replaced: [PartitionID] = []
     var changed: [Offset] = []
@@ -229,7 +229,8 @@ final class Member {
         case .failed(let error): failures.append(error)
         case .partitionFailed(let partition, let error, let offset):
             partitionFailures.append((partition, error, offset))
-        case .partitionSilent(let partition, let end): silent.append((partition, end))
+        case .partitionSilent(let partition, let end, let hasWorked):
+            silent.append((partition, end, hasWorked))
         case .partitionReplaced(let partition): replaced.append(partition)
         case .partitionChanged(_, let start): changed.append(start)
         case .logFound(let log): found.append(log)

@@ -81,12 +81,19 @@ import Vocabulary
         #expect(kafka.failure == nil && !kafka.hasClosed && !bench.parts.restart.isMade)
     }
 
-    @Test func `a silent partition requests a restart of the process`() throws {
+    @Test(arguments: [true, false])
+    func `a silent partition requests a restart of the process if it has worked in this one`(
+        hasWorked: Bool
+    ) throws {
         let bench = try Bench()
         var kafka = bench.kafka
-        let silent = ConsumerEvent.partitionSilent(bench.parts.partition, end: Offset(3))
+        let silent = ConsumerEvent.partitionSilent(
+            bench.parts.partition,
+            end: Offset(3),
+            hasWorked: hasWorked
+        )
         #expect(bench.words(silent, &kafka) == ["partitionSilent"])
-        #expect(bench.parts.restart.isMade)
+        #expect(bench.parts.restart.isMade == hasWorked)
         #expect(kafka.failure == nil, "the shard drains")
     }
 

@@ -114,9 +114,19 @@ import Vocabulary
             text: "reading the partition from its end"
         ),
         Said(
-            news: .partitionSilent(partition, position: Offset(9), end: Offset(3)),
+            news: .partitionSilent(
+                partition,
+                position: Offset(9),
+                end: Offset(3),
+                restarts: true
+            ),
             level: "error",
             text: "partition is no longer fetched"
+        ),
+        Said(
+            news: .partitionSilent(partition, position: nil, end: Offset(3), restarts: false),
+            level: "error",
+            text: "partition is not fetched"
         ),
         Said(
             news: .partitionReplaced(partition, position: nil),

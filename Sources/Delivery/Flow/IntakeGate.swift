@@ -114,7 +114,6 @@ public struct IntakeGate: Hashable, Sendable {
                 phase = .paused
             }
         case .paused:
-            let records = events - recipients
             guard records * 2 <= limits.events, bytes * 2 <= limits.bytes, room > 0
             else { break }
             phase = .open
@@ -158,6 +157,7 @@ public struct IntakeGate: Hashable, Sendable {
     /// Whether nine tenths of a limit are used, so that waiting deliveries block new ones.
     var isNearlyFull: Bool {
         events * 10 >= limits.events * 9 || bytes * 10 >= limits.bytes * 9
+            || doRecipientsWait && records * 10 >= threeQuarters * 9
     }
 
     public var nextDeadline: Instant? {
@@ -172,10 +172,11 @@ public struct IntakeGate: Hashable, Sendable {
     private var room: Int {
         guard byteBudget > 0 else { return 0 }
         let free = limits.events - reserve - events
-        let share = doRecipientsWait ? threeQuarters - (events - recipients) : free
+        let share = doRecipientsWait ? threeQuarters - records : free
         return max(0, min(free, share, Self.batch))
     }
 
+    private var records: Int { events - recipients }
     private var reserve: Int { min(Self.trickleReserve, limits.events / 8) }
     private var threeQuarters: Int { limits.events - limits.events / 4 }
 }

@@ -26,7 +26,7 @@ public struct LostOffset: Hashable, Sendable {
     }
 
     public let offset: Offset
-    /// The log's start offset and end offset, as the leader reports now.
+    /// What was left of the log: its start offset and end offset.
     public let log: Range<Int64>
     public let cause: Cause
     /// Where reading continues; nil: the process stops.
@@ -34,7 +34,7 @@ public struct LostOffset: Hashable, Sendable {
 
     /// - Parameters:
     ///   - offset: The next offset to read.
-    ///   - log: The log's start and end offsets, as the leader reports now.
+    ///   - log: What was left of the log: its start offset and end offset.
     ///   - oldestBefore: The last known start offset before that; nil: unknown.
     ///   - policy: What the configuration says.
     public init(_ offset: Offset, in log: Range<Int64>, oldestBefore: Int64?, _ policy: Policy) {

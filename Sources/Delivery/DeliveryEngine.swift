@@ -1294,6 +1294,8 @@ public struct DeliveryEngine: Sendable {
         for id in publishing.setAside() { waitsAside(id) }
         for (id, records) in publishing.admit(now: now.instant) {
             move(id, to: .publishing(records))
+            // One that Kafka refused before was announced in a transaction that has ended.
+            assignment.settlementAnnounced()
         }
         if assignment.isCommitWanted || publishing.isFull || tally.isDue { publishing.close() }
         guard let members = publishing.membersToCommit else { return }

@@ -109,6 +109,9 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.delivery(refused) != nil)
         let again = bench.bench.turn(after: .seconds(30))
         #expect(again.tags == [PublicationTag(refused, .outcome)])
+        // Its limit was raised. Nothing else is to be committed.
+        bench.bench.engine.published(PublicationTag(refused, .outcome))
+        #expect(try bench.nextCommits().map(\.offset) == [Offset(3)])
     }
 
     @Test func `A refused batch loses no outcome, and the next commit does not wait`() throws {

@@ -73,10 +73,11 @@ import Vocabulary
         #expect(bench.bench.engine.inFlightEvents == 1)
     }
 
-    /// The three seconds of the last commit, not those of the drain before it.
-    @Test(arguments: [true, false])
-    func `a release does not wait to drain finished events`(
-        isShutdown: Bool
+    /// After a revocation, the three seconds of the last commit, not those of the drain before it.
+    @Test(arguments: [(isShutdown: true, limit: 10_000), (false, 3_000)])
+    func `a release does not wait to drain finished events, but for their commit`(
+        isShutdown: Bool,
+        limit: Int64
     ) throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)
@@ -87,7 +88,7 @@ import Vocabulary
             bench.bench.engine.partitionsRevoked(lost: false, now: bench.bench.now)
         }
         _ = bench.bench.turn()
-        _ = bench.bench.turn(after: .milliseconds(2_999))
+        _ = bench.bench.turn(after: .milliseconds(limit - 1))
         #expect(bench.bench.engine.assignedPartitions == [Bench.partition])
         let actions = bench.bench.turn(after: .milliseconds(1))
         #expect(actions.group.contains(isShutdown ? GroupStep.leave : .unassign))

@@ -401,7 +401,7 @@ public struct Assignment: Sendable {
             if !isDrained, now < until { return nextCommit <= now ? commit(now: now) : [] }
             // Include commits that were rejected before: this is the last chance.
             if ledgers.takeRepeats(now: Instant(nanoseconds: .max)) { isDirty = true }
-            phase = .committing(release, until: now + timing.finalCommitTimeout)
+            phase = .committing(release, until: max(now + timing.finalCommitTimeout, until))
             return timeAdvanced(now: now, isDrained: isDrained)
         case .committing(let release, let until):
             if now < until {

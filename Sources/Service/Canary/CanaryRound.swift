@@ -1,5 +1,6 @@
 import Configuration
 import KafkaIO
+import Log
 import Synchronization
 import SystemIO
 import Telemetry
@@ -36,6 +37,11 @@ final class CanaryRound: Sendable {
         let wakeup = try Wakeup()
         let loop = try EventLoop()
         try loop.register(wakeup.fileDescriptor, id: 0, interest: .read)
+        // Passwords may have changed since the last round, as files that the library reads.
+        var configuration = configuration
+        if let problem = configuration.takePropertyFiles().first {
+            throw ServiceError(text: "\(problem)")
+        }
         let kafka = configuration.kafka
         // Before producing, so that the outcome is not missed.
         let reader = try TopicReader(

@@ -448,6 +448,20 @@ def test_reloader_watches_only_secrets_used_as_variables(values_file, secrets):
     assert annotations.get("secret.reloader.stakater.com/reload") == secrets
 
 
+def test_reloader_also_watches_the_secret_with_the_canarys_token():
+    canary = {"enabled": True, "bundleId": "com.example.App", "tokenSecret": {"name": "device"}}
+    values = {"reloader": {"enabled": True}, "canary": canary}
+    for values_file, secrets in ((chart.LEAST, "device"), (EVERYTHING, "device,kafka-keystore,more")):
+        manifests = chart.render(values_file, values)
+        [deployment] = [
+            manifest
+            for manifest in manifests
+            if manifest["kind"] == "Deployment" and manifest["metadata"]["name"].endswith("-canary")
+        ]
+        annotations = deployment["metadata"]["annotations"]
+        assert annotations == {"secret.reloader.stakater.com/reload": secrets}
+
+
 def test_a_service_monitor_selects_the_service_of_the_pods():
     values = {"serviceMonitor": {"enabled": True, "targetLabels": ["team"], "interval": "15s"}}
     manifests = chart.render(values=values)

@@ -142,19 +142,24 @@ certificates and schemas without one. It depends on the text only, so a new char
 {{- printf "%s\n%s" (include "heliograph.configuration" .) (dig "sasl" dict $access | toYaml) | sha256sum }}
 {{- end }}
 
-{{- /* Annotations of the workload: for Stakater's Reloader, the Secrets in variables. */ -}}
 {{- define "heliograph.workloadAnnotations" -}}
-{{- $annotations := deepCopy (.Values.annotations | default dict) }}
-{{- if .Values.reloader.enabled }}
-  {{- $secrets := list }}
-  {{- range concat (include "heliograph.environment" . | fromYamlArray) .Values.extraEnv }}
+{{- $reloader := include "heliograph.reloaderAnnotations" (list . list) | fromYaml }}
+{{- mustMerge $reloader (.Values.annotations | default dict) | toYaml }}
+{{- end }}
+
+{{- /* For Stakater's Reloader: the Secrets in variables. Takes the root and the names of further Secrets. */ -}}
+{{- define "heliograph.reloaderAnnotations" -}}
+{{- $root := index . 0 }}
+{{- if $root.Values.reloader.enabled }}
+  {{- $secrets := index . 1 }}
+  {{- range concat (include "heliograph.environment" $root | fromYamlArray) $root.Values.extraEnv }}
     {{- $secrets = append $secrets (dig "valueFrom" "secretKeyRef" "name" "" .) }}
   {{- end }}
-  {{- range .Values.extraEnvFrom }}{{ $secrets = append $secrets (dig "secretRef" "name" "" .) }}{{ end }}
-  {{- $secrets = without $secrets "" | uniq | sortAlpha }}
-  {{- with $secrets }}{{ $_ := set $annotations "secret.reloader.stakater.com/reload" (join "," .) }}{{ end }}
+  {{- range $root.Values.extraEnvFrom }}{{ $secrets = append $secrets (dig "secretRef" "name" "" .) }}{{ end }}
+  {{- with without $secrets "" | uniq | sortAlpha }}
+secret.reloader.stakater.com/reload: {{ join "," . }}
+  {{- end }}
 {{- end }}
-{{- toYaml $annotations }}
 {{- end }}
 
 {{- /* No label has a version, so that a new chart version restarts nothing. */ -}}

@@ -36,14 +36,14 @@ enum FingerprintCommand {
             "Print a fingerprint":
                 "heliograph fingerprint --config heliograph.yaml - < token.txt",
             "Find a device's log lines (HELIOGRAPH_CONFIG is set)": """
-            grep "$(heliograph fingerprint - < token.txt)" heliograph.log
+            f=$(heliograph fingerprint - < token.txt) && grep "$f" heliograph.log
             """,
         ],
         exitCodes: [
             0: "Done.",
             1: """
-            There is no key, an argument or a line is not a device token, or standard output \
-            cannot be written.
+            There is no key or no token, an argument or a line is not a device token, or standard \
+            output cannot be written.
             """,
         ]
     ) { arguments in
@@ -72,9 +72,9 @@ enum FingerprintCommand {
 
     private static func printFingerprints(of token: String, key source: KeySource) throws {
         let key = try load(source)
-        for (index, text) in try texts(token).enumerated() {
+        for (line, text) in try texts(token) {
             guard let fingerprint = key.fingerprint(ofText: text) else {
-                let place = token == "-" ? "line \(index + 1)" : "<token>"
+                let place = token == "-" ? "line \(line)" : "<token>"
                 throw ServiceError(
                     text: "\(place): not a device token; expected an even number of "
                         + "hexadecimal digits"
@@ -99,13 +99,20 @@ enum FingerprintCommand {
         }
     }
 
-    private static func texts(_ token: String) throws -> [String] {
-        guard token == "-" else { return [token] }
+    /// The tokens, each with the number of its line.
+    private static func texts(_ token: String) throws -> [(line: Int, text: String)] {
+        guard token == "-" else { return [(1, token)] }
         guard let bytes = ByteStream.input.readAll(limit: 16 << 20) else {
             throw ServiceError(text: "standard input: cannot be read, or is larger than 16MiB")
         }
-        return bytes.split(separator: UInt8(ascii: "\n"))
-            .map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }
-            .filter { !$0.isEmpty }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let texts = lines.enumerated().map { index, line in
+            (index + 1, String(decoding: line, as: UTF8.self).filter { !$0.isWhitespace })
+        }
+        let tokens = texts.filter { !$0.1.isEmpty }
+        guard !tokens.isEmpty else {
+            throw ServiceError(text: "standard input: has no device token")
+        }
+        return tokens
     }
 }

@@ -28,13 +28,13 @@ NESTED = [
 ]
 
 
-def heliograph(*words, **variables):
+def heliograph(*words, stdin="", **variables):
     return subprocess.run(
         [built_binary("heliograph"), *words],
         capture_output=True,
         text=True,
         timeout=60,
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         env=clean_environment() | variables,
     )
 
@@ -227,6 +227,21 @@ def test_a_variable_can_name_the_configuration(tmp_path):
         "fingerprint", "00ff", "--key-file", str(key), HELIOGRAPH_CONFIG="/variable.yaml"
     )
     assert (given.returncode, len(given.stdout.strip())) == (0, 16), given.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "standard input: has no device token"),
+        ("\n \n", "standard input: has no device token"),
+        ("00ff\n\nxx\n", "line 3: not a device token"),
+    ],
+)
+def test_errors_in_tokens_from_standard_input_have_their_line(tmp_path, text, error):
+    key = tmp_path / "fingerprint.key"
+    key.write_text("5e" * 32)
+    said = heliograph("fingerprint", "-", "--key-file", str(key), stdin=text)
+    assert said.returncode == 1 and said.stderr.startswith(f"heliograph: {error}"), said.stderr
 
 
 # Help and the version

@@ -343,7 +343,8 @@ def test_an_interrupted_replay_can_be_continued(bed, signal_number):
     last = child.lines("stderr")[-1]
     told = re.fullmatch(
         r"heliograph: interrupted: (\d+) dead letters replayed, 0 failed; "
-        r"to continue, repeat the command with --from (\S+) --since (\S+Z)",
+        r"to continue, repeat the command with --from (\S+) --since (\S+Z) "
+        r"instead of its own --from, --since, --until and --limit",
         last,
     )
     assert told, last

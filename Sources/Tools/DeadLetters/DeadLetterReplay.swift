@@ -93,7 +93,7 @@ package final class DeadLetterReplay {
             let isEnding = isInterrupted()
             if !isEnding {
                 if waiting.isEmpty { readOn() }
-                produceWaiting()
+                try produceWaiting()
             }
             try takeReports()
             if SystemClock.now >= nextProgress {
@@ -150,10 +150,12 @@ package final class DeadLetterReplay {
         if let limit = filter.limit {
             options.append("--limit \(limit - counts.replayed - counts.failed)")
         }
-        return options.isEmpty ? "the same options" : options.joined(separator: " ")
+        guard !options.isEmpty else { return "the same options" }
+        return options.joined(separator: " ")
+            + " instead of its own --from, --since, --until and --limit"
     }
 
-    private func produceWaiting() {
+    private func produceWaiting() throws(ServiceError) {
         while let letter = waiting.first, nextSend <= SystemClock.now {
             do throws(ReplayRefusal) {
                 try produce(letter)
@@ -163,6 +165,8 @@ package final class DeadLetterReplay {
                     nextSend = SystemClock.now + .milliseconds(10)
                     return
                 case .never(let cause): failed(letter, cause)
+                // The producer is broken, not the letter.
+                case .notNow(let cause): throw halted("Kafka: \(cause)")
                 }
             }
             waiting.removeFirst()
@@ -174,6 +178,7 @@ package final class DeadLetterReplay {
     private enum ReplayRefusal: Error {
         case queueFull
         case never(String)
+        case notNow(KafkaError)
     }
 
     private func produce(_ letter: DeadLetter) throws(ReplayRefusal) {
@@ -195,7 +200,8 @@ package final class DeadLetterReplay {
         } catch {
             switch error {
             case .queueFull: throw .queueFull
-            case .refused(let cause): throw .never(cause.text)
+            case .refused(let cause):
+                throw cause.isRetryable ? .notNow(cause) : .never(cause.text)
             }
         }
         outstanding[nextTag] = letter

@@ -397,11 +397,7 @@ public final class Consumer {
         var views: [PartitionID: FetchWatch.View] = [:]
         for (partition, position) in zip(running, positions) where hasRunDry {
             let end = client.knownWatermarks(of: reader.partitions[partition])?.upperBound
-            views[partition] = FetchWatch.View(
-                start: starts[partition]?.offset?.rawValue,
-                position: position,
-                end: end
-            )
+            views[partition] = FetchWatch.View(position: position, end: end)
         }
         hasRunDry = false
         let quiet = fetchWatch.looked(at: views, now: now)
@@ -611,9 +607,6 @@ public final class Consumer {
 }
 
 extension StartPosition {
-    /// Nil: librdkafka is to find it.
-    fileprivate var offset: Offset? { if case .at(let offset) = self { offset } else { nil } }
-
     var libraryOffset: Int64 {
         switch self {
         case .at(let offset): offset.rawValue

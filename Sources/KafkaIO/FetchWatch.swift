@@ -10,15 +10,12 @@ public import Vocabulary
 public struct FetchWatch: Hashable, Sendable {
     /// What the client knows about a partition without asking.
     public struct View: Hashable, Sendable {
-        /// Where its reading started; nil: unknown.
-        var start: Int64?
         /// The next offset to deliver; nil: nothing was delivered.
         var position: Int64?
         /// The high watermark, as of the last fetch; nil: unknown.
         var end: Int64?
 
-        public init(start: Int64?, position: Int64?, end: Int64?) {
-            self.start = start
+        public init(position: Int64?, end: Int64?) {
             self.position = position
             self.end = end
         }
@@ -28,7 +25,7 @@ public struct FetchWatch: Hashable, Sendable {
         /// With an open transaction, that is before the high watermark.
         func agrees(withEnd leaders: Int64) -> Bool {
             guard let end else { return false }
-            return leaders <= end && leaders >= position ?? start ?? 0
+            return leaders <= end && leaders >= position ?? 0
         }
     }
 
@@ -52,7 +49,7 @@ public struct FetchWatch: Hashable, Sendable {
     private var found: Set<PartitionID> = []
     /// Partitions with an error that was reported, and that were not fetched since.
     private var failed: Set<PartitionID> = []
-    /// Partitions that have delivered records, or whose end has moved.
+    /// Partitions that have delivered records, whose end has moved, or was the leader's.
     private var working: Set<PartitionID> = []
 
     public init() {}
@@ -94,6 +91,7 @@ public struct FetchWatch: Hashable, Sendable {
     public mutating func answered(_ partition: PartitionID, end: Int64) -> Finding {
         guard asked.remove(partition) != nil, let view = views[partition] else { return .nothing }
         guard !view.agrees(withEnd: end) else {
+            working.insert(partition)
             differing.remove(partition)
             found.remove(partition)
             return .nothing

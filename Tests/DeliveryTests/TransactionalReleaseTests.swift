@@ -94,4 +94,17 @@ import Vocabulary
         #expect(actions.group.contains(isShutdown ? GroupStep.leave : .unassign))
         #expect(bench.bench.engine.delivery(id) == nil)
     }
+
+    @Test func `the group does not wait for the rest of the drain`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        _ = try bench.conclude(1)
+        bench.bench.engine.shutdownRequested(now: bench.bench.now)
+        _ = bench.bench.turn()
+        _ = bench.bench.turn(after: .seconds(2))
+        bench.bench.engine.partitionsRevoked(lost: false, now: bench.bench.now)
+        _ = bench.bench.turn(after: .milliseconds(2_999))
+        #expect(bench.bench.engine.assignedPartitions == [Bench.partition])
+        let actions = bench.bench.turn(after: .milliseconds(1))
+        #expect(actions.group.contains(GroupStep.leave))
+    }
 }

@@ -37,6 +37,18 @@ import Vocabulary
             ("one that is longer now", [quiet] + long(2), (2, true)),
             ("told once", [quiet, other, other, other, other], (2, true)),
             ("never fetched", Array(repeating: .seen(nil, nil, leader: 9), count: 3), (2, false)),
+            // Its position was set beyond what can be read.
+            (
+                "an open transaction before", Array(repeating: .seen(nil, 9, leader: 5), count: 3),
+                nil
+            ),
+            // Nothing was delivered, but the last fetch was right.
+            (
+                "an idle topic created again",
+                [.seen(nil, 9, leader: 9), .seen(nil, 9, leader: 9)]
+                    + Array(repeating: .seen(nil, nil, leader: 5), count: 3),
+                (4, true)
+            ),
             // As after a restart that did not help.
             (
                 "a follower without news", Array(repeating: .seen(nil, 9, leader: 12), count: 4),
@@ -102,7 +114,7 @@ import Vocabulary
             case .seen(let position, let end, let answer),
                 .pausedAfter(let position, let end, let answer),
                 .failedAfter(let position, let end, let answer):
-                let view = FetchWatch.View(start: 3, position: position, end: end)
+                let view = FetchWatch.View(position: position, end: end)
                 _ = watch.looked(at: [partition: view], now: now)
                 leader = answer
             }
@@ -134,7 +146,7 @@ import Vocabulary
         var watch = FetchWatch()
         let partition = PartitionID(index: 0)
         for minute in Int64(0)...4 {
-            let view = FetchWatch.View(start: 0, position: 9, end: minute < 4 ? 9 : 12)
+            let view = FetchWatch.View(position: 9, end: minute < 4 ? 9 : 12)
             _ = watch.looked(at: [partition: view], now: Instant(nanoseconds: minute))
             _ = watch.answered(partition, end: 12)
             #expect(watch.silent == (2...3 ~= minute ? [partition] : []))
@@ -146,8 +158,8 @@ import Vocabulary
         let (quiet, busy) = (PartitionID(index: 0), PartitionID(index: 1))
         for minute in 0..<3 {
             let views = [
-                quiet: FetchWatch.View(start: 0, position: 9, end: 9),
-                busy: FetchWatch.View(start: 0, position: Int64(minute), end: 9),
+                quiet: FetchWatch.View(position: 9, end: 9),
+                busy: FetchWatch.View(position: Int64(minute), end: 9),
             ]
             let asked = watch.looked(at: views, now: Instant(nanoseconds: Int64(minute)))
             #expect(asked == (minute == 0 ? [] : [quiet]))

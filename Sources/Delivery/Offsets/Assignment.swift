@@ -214,7 +214,10 @@ public struct Assignment: Sendable {
         case .releasing(.shutdown, let until):
             // The group does not wait for the whole drain.
             phase = .releasing(.shutdown, until: min(until, now + timing.revokeDrainTimeout))
-        case .releasing(.rebalance, _), .committing: break
+        case .committing(.shutdown, let until):
+            let limit = now + timing.finalCommitTimeout
+            phase = .committing(.shutdown, until: min(until, limit))
+        case .releasing(.rebalance, _), .committing(.rebalance, _): break
         }
     }
 

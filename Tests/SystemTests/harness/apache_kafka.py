@@ -316,7 +316,9 @@ def _formatted(folder, settings, jvm=JVM):
         f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
         f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}",
     )
-    return ["java", *jvm, allowed, *logging, "-cp", _classes(), "kafka.Kafka", str(path)]
+    # A broker that is killed leaves the libraries that it has unpacked.
+    unpacked = f"-Djava.io.tmpdir={folder}"
+    return ["java", *jvm, allowed, unpacked, *logging, "-cp", _classes(), "kafka.Kafka", str(path)]
 
 
 def _classes():

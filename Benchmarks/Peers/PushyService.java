@@ -74,6 +74,7 @@ public final class PushyService {
                         "bootstrap.servers", servers,
                         "acks", "all",
                         "linger.ms", 20,
+                        "batch.size", 131072,
                         "compression.type", "lz4"),
                 new ByteArraySerializer(),
                 new ByteArraySerializer());

@@ -10,6 +10,7 @@ from harness.service import configuration
 TITLE = "Heliograph, one shard"
 OMITS = []
 SHARE = 1.0
+WARM_UP = 1
 
 
 def versions():

@@ -16,9 +16,14 @@ OMITS = [
     "limit rates, or stop when APNs refuses everything",
     "publish token statuses or dead letters",
     "suppress dead tokens and duplicates",
+    "remember after a crash which events beyond the committed offset have ended",
+    "take events with recipients, campaigns, or apps of several teams",
+    "report anything about itself: no metrics, no health, no status",
+    "send the next events while answers are outstanding",
 ]
 # It is slow.
 SHARE = 0.05
+WARM_UP = 1
 
 
 def versions():

@@ -55,8 +55,8 @@ WARM_UP = 100_000
 def measure_floors(case):
     with service.world(dataclasses.replace(case, latency_ms=0)) as (kafka, simulator, _):
         fill(kafka, FLOOR_TOPICS[0], case.count, case.payload_bytes)
-        read = kafka_floor("consume", kafka, FLOOR_TOPICS[0], case.count)
-        write = kafka_floor("produce", kafka, FLOOR_TOPICS[1], case.count)
+        read = kafka_floor("consume", kafka, FLOOR_TOPICS[0], 0, case.count)
+        write = kafka_floor("produce", kafka, FLOOR_TOPICS[1], 0, case.count)
         send = h2load_floor(simulator.ready, case.count, case.payload_bytes)
         return {"floor_us": read + write + send}
 
@@ -92,21 +92,31 @@ def told(what, figures):
     print(f"{what}: {cost:.2f} µs an event, {rate:,.0f} events/s", file=sys.stderr)
 
 
+def sized(arguments):
+    return Size(
+        arguments.warm_up, arguments.events, arguments.payload_bytes, is_quick=arguments.quick
+    )
+
+
 def on_real_parts(arguments):
     """The rounds of the service, or of the service and its peers."""
     stage.require()
     if arguments.what == "peers":
         chosen, lacking = peers.chosen(arguments.only)
+        if arguments.publish and (lacking or arguments.only):
+            raise SystemExit(f"bench: --publish wants all peers; missing: {lacking or 'by --only'}")
     else:
         chosen, lacking = peers.chosen([peers.OURS])
-    size = Size(arguments.warm_up, arguments.events, arguments.payload_bytes)
+    size = sized(arguments)
     with stage.set_up() as on:
         found = {
             "size": dataclasses.asdict(size) | {"partitions": stage.PARTITIONS},
             "versions": machine.libraries(on.sink) | peers.versions(chosen),
             "peers": peers.description(chosen),
             "not_run": lacking,
-            "rounds": peers.take_rounds(on, chosen, size, arguments.rounds, told),
+            "rounds": peers.take_rounds(
+                on, size, arguments.rounds, peers.of_each(on, chosen, size), told
+            ),
         }
         if arguments.what == "peers":
             return found
@@ -121,13 +131,15 @@ def on_real_parts(arguments):
 def in_pairs(arguments):
     """The rounds of two kinds of turns."""
     stage.require()
-    size = Size(arguments.warm_up, arguments.events, arguments.payload_bytes)
+    size = sized(arguments)
     with stage.set_up() as on:
         return {
             "what": arguments.what,
             "size": dataclasses.asdict(size) | {"partitions": stage.PARTITIONS},
             "versions": machine.libraries(on.sink) | heliograph.versions(),
-            "pairs": pairs.measured(on, size, arguments.what, arguments.rounds, told),
+            "pairs": peers.take_rounds(
+                on, size, arguments.rounds, pairs.turns(on, size, arguments.what), told
+            ),
         }
 
 
@@ -208,6 +220,8 @@ def main():
         "taken_at": machine.now(),
         "machine": machine.described(),
     }
+    if arguments.publish and report["commit"].endswith(("+", "unknown")):
+        raise SystemExit("bench: --publish wants a clean clone: there are changes without a commit")
     report |= measured(arguments)
     report["machine"]["load_at_end"] = os.getloadavg()[0]
     name = "whole" if arguments.what == "all" else arguments.what

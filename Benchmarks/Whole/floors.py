@@ -14,7 +14,8 @@ from .gauges import run_and_measure
 
 FLOOR_TOPICS = ("floor-read", "floor-write")
 FOLDER = ROOT / ".build" / "bench"
-STREAMS = 100
+# As many as the sink allows, and the service opens.
+STREAMS = 1000
 
 
 def built(source, target, *options):
@@ -29,10 +30,10 @@ def built(source, target, *options):
     return target
 
 
-def kafka_floor(mode, kafka, topic, count, prefix=()):
+def kafka_floor(mode, kafka, topic, warm_up, count, prefix=()):
     """CPU microseconds a record of a bare librdkafka loop; `prefix` starts the command."""
     program = built("Whole/kafka_floor.c", "kafka_floor", "-lrdkafka")
-    words = [*prefix, program, mode, kafka.bootstrap_servers, topic, str(count)]
+    words = [*prefix, program, mode, kafka.bootstrap_servers, topic, str(warm_up), str(count)]
     return float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
 

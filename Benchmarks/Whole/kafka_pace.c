@@ -65,15 +65,25 @@ static long microseconds(clockid_t clock) {
     return now.tv_sec * 1000000L + now.tv_nsec / 1000;
 }
 
+/* As little alike as real ones (splitmix64); the same device has the same each time. */
+static unsigned long mixed(unsigned long number) {
+    number += 0x9E3779B97F4A7C15UL;
+    number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9UL;
+    number = (number ^ (number >> 27)) * 0x94D049BB133111EBUL;
+    return number ^ (number >> 31);
+}
+
 /* The same shape as an event of workload.py; its id, as long as a UUID, tells when it was due. */
 static int event(char *text, long due, long number, long payload_bytes, const char *padding) {
+    unsigned long first = mixed((unsigned long)number), second = mixed(first);
     static const char frame[] = "{\"aps\":{\"alert\":{\"title\":\"News\",\"body\":\"\"}}}";
     long room = payload_bytes - (long)(sizeof frame - 1);
     return snprintf(text, TEXT_MAX,
-                    "{\"id\":\"%016ld-%019ld\",\"device_token\":\"be7c%060lx\","
+                    "{\"id\":\"%016ld-%019ld\",\"device_token\":\"%016lx%016lx%016lx%016lx\","
                     "\"bundle_id\":\"com.example.News\",\"push_type\":\"alert\",\"payload\":"
                     "{\"aps\":{\"alert\":{\"title\":\"News\",\"body\":\"%.*s\"}}}}",
-                    due, number, number, (int)(room > 0 ? room : 0), padding);
+                    due, number, first, second, ~first, ~second, (int)(room > 0 ? room : 0),
+                    padding);
 }
 
 /* On the library's own thread, with the answer: a report would wait for the writer to poll. */
@@ -219,7 +229,8 @@ int main(int argc, char **argv) {
             double at = (double)written_at(message, task.count, &number);
             double now = (double)microseconds(CLOCK_REALTIME);
             rd_kafka_timestamp_type_t type;
-            double stamp = (double)rd_kafka_message_timestamp(message, &type);
+            /* Kafka's timestamps are cut to milliseconds: it was made before the next one. */
+            double stamp = (double)rd_kafka_message_timestamp(message, &type) + 1;
             /* The last ones, if there are more than fit. */
             if (seen == first) begun = microseconds(CLOCK_MONOTONIC);
             if (seen >= first)

@@ -22,7 +22,7 @@ def described():
 
 
 def commit():
-    """Its short hash; with a plus if files were changed."""
+    """Its short hash; with a plus if files were changed or added."""
 
     def git(*words):
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
@@ -31,7 +31,7 @@ def commit():
     found = git("rev-parse", "--short=12", "HEAD") or "unknown"
     # What an earlier report has changed is not measured.
     rest = ("--", ".", ":!docs", ":!README.md", ":!Benchmarks/reports")
-    changed = git("status", "--porcelain", "--untracked-files=no", *rest)
+    changed = git("status", "--porcelain", *rest)
     return found + "+" if changed else found
 
 

@@ -11,6 +11,7 @@ LABELS = {
     "cpu_us_per_event": "CPU, µs an event",
     "ratio_to_floor": "CPU, x floor",
     "events_per_second": "events/s",
+    "events_measured": "events measured",
     "context_switches_per_event": "context switches an event",
     "system_calls_per_event": "system calls an event",
     "allocations_per_event": "allocations an event",
@@ -26,7 +27,8 @@ LABELS = {
     "this_over_other": "this build, x the other",
 }
 START_LABELS = {"first_push_ms": "from the start of the process to its first push, ms"}
-TURN_FIGURES = ("cpu_us_per_event", "events_per_second", "rss_peak_mib")
+TURN_FIGURES = ("cpu_us_per_event", "events_per_second", "rss_peak_mib", "events_measured")
+FLOOR_FIGURES = ("consume_us", "produce_us", "h2load_us", "floor_us")
 NETWORK = tuple(name for name in LABELS if name.startswith("bytes_"))
 GROWTH_FIGURES = (
     "cpu_us_per_event",
@@ -59,7 +61,7 @@ def figures(found):
 
 
 def costs(report):
-    """{peer: its figure of each round}."""
+    """{peer: what an event cost it in each round}."""
     rounds = report["rounds"]
     return {
         name: [turn["turns"][name]["cpu_us_per_event"] for turn in rounds]
@@ -110,14 +112,14 @@ def every_round(report):
     for index, turn in enumerate(report["rounds"]):
         floors = turn["floors"]
         row = [str(index + 1), ", ".join(turn["order"])]
-        row += [number(floors[f]) for f in ("consume_us", "produce_us", "h2load_us", "floor_us")]
+        row += [number(floors[f]) for f in FLOOR_FIGURES]
         for name in names:
             row += [number(turn["turns"][name][figure]) for figure in TURN_FIGURES]
         row += [f"{floor_ratios(report)[index]:.2f}"]
         row += [f"{ratios(report, name)[index]:.2f}" for name in names if name != OURS]
         rows.append(row)
     head = ["round", "order", "floor: read", "floor: write", "floor: send", "floor"]
-    head += [f"{name}: {what}" for name in names for what in ("µs", "events/s", "MiB")]
+    head += [f"{name}: {what}" for name in names for what in ("µs", "events/s", "MiB", "events")]
     head += [f"{OURS} / floor", *(f"{name} / {OURS}" for name in names if name != OURS)]
     return table(head, rows)
 
@@ -130,6 +132,8 @@ def peers(report):
         ratio = "1" if name == OURS else range_of(summary(ratios(report, name)))
         rows.append([peer["title"], *found, ratio])
     lines = table(["program", *(LABELS[f] for f in TURN_FIGURES), f"x {OURS}"], rows)
+    floor, cost = floor_summary(report, "floor_us"), summary(floor_ratios(report))
+    lines += ["", f"Floor: {range_of(floor)} µs; *{OURS}* took {range_of(cost)} times as much."]
     for name, peer in report["peers"].items():
         if peer["omits"]:
             lines += ["", f"*{name}* does not: {'; '.join(peer['omits'])}."]
@@ -139,8 +143,7 @@ def peers(report):
 
 def whole(report):
     """Medians of the service and of the floors, with their spread."""
-    floors = ("consume_us", "produce_us", "h2load_us", "floor_us")
-    rows = [[LABELS[name], range_of(floor_summary(report, name))] for name in floors]
+    rows = [[LABELS[name], range_of(floor_summary(report, name))] for name in FLOOR_FIGURES]
     rows += [[LABELS[f], range_of(turn_summary(report, OURS, f))] for f in TURN_FIGURES]
     rows.insert(5, [LABELS["ratio_to_floor"], range_of(summary(floor_ratios(report)))])
     rows += [
@@ -148,11 +151,11 @@ def whole(report):
         for figure in ("context_switches_per_event", *NETWORK)
         if figure in report["rounds"][0]["turns"][OURS]
     ]
-    rows += [[LABELS[name], number(value)] for name, value in report.get("counts", {}).items()]
-    rows += [[LABELS[name], range_of(found)] for name, found in report.get("memory", {}).items()]
-    half = report.get("latency", {}).get("50%")
-    if half:
-        rows.append(["added latency at half load, p99, ms", range_of(half["added p99"])])
+    rows += [
+        [f"{LABELS[name]} (one turn)", number(value)]
+        for name, value in report.get("counts", {}).items()
+    ]
+    rows += [[LABELS[name], range_of(summary(f))] for name, f in report.get("memory", {}).items()]
     return table(["figure", "median (least-greatest)"], rows)
 
 
@@ -160,23 +163,25 @@ def pairs(report):
     """Medians of both kinds of turns, and the ratio of each round. All figures are for a push."""
     rounds, kinds = report["pairs"], KINDS[report["what"]]
     rows = []
-    for name in TURN_FIGURES:
+    for name in TURN_FIGURES[:3]:
         values = [[turn["turns"][kind][name] for turn in rounds] for kind in kinds]
         values.append([second / first for first, second in zip(*values)])
         label = LABELS[name].replace("an event", "a push").replace("events", "pushes")
         rows.append([label, *(range_of(summary(figures)) for figures in values)])
-    return table(["figure", *kinds, "ratio"], rows)
+    floor = summary([turn["floors"]["floor_us"] for turn in rounds])
+    lines = table(["figure", *kinds, "ratio"], rows)
+    return [*lines, "", f"Floor of an event: {range_of(floor)} µs."]
 
 
 def every_pair(report):
     kinds, rows = KINDS[report["what"]], []
     for index, turn in enumerate(report["pairs"]):
-        row = [str(index + 1), ", ".join(turn["order"])]
+        row = [str(index + 1), ", ".join(turn["order"]), number(turn["floors"]["floor_us"])]
         for kind in kinds:
             row += [number(turn["turns"][kind][figure]) for figure in TURN_FIGURES]
         rows.append(row)
-    head = [f"{kind}: {what}" for kind in kinds for what in ("µs", "pushes/s", "MiB")]
-    return table(["round", "order", *head], rows)
+    head = [f"{kind}: {what}" for kind in kinds for what in ("µs", "pushes/s", "MiB", "pushes")]
+    return table(["round", "order", "floor", *head], rows)
 
 
 def start(report):
@@ -200,11 +205,28 @@ def parts(found):
     return table(["part", "min ns", "median ns", "max ns", "x bare parse"], rows)
 
 
-def latency(found):
+def latency(found, names=None):
     """A line a load, a column a figure."""
-    names = list(next(iter(found.values())))
-    rows = [[load, *(range_of(told[name]) for name in names)] for load, told in found.items()]
+    names = names or list(next(iter(found.values())))
+    rows = [
+        [load, *(range_of(summary(told[name])) for name in names)] for load, told in found.items()
+    ]
     return table(["load", *names], rows)
+
+
+def every_latency(found):
+    names = list(next(iter(found.values())))
+    rows = [
+        [load, str(index + 1), *map(number, figures)]
+        for load, told in found.items()
+        for index, figures in enumerate(zip(*(told[name] for name in names)))
+    ]
+    return table(["load", "round", *names], rows)
+
+
+def every_memory(found):
+    rows = [[str(i + 1), *map(number, figures)] for i, figures in enumerate(zip(*found.values()))]
+    return table(["round", *(LABELS[name] for name in found)], rows)
 
 
 def growth(name, found):
@@ -249,6 +271,9 @@ def sections(report):
         yield ["System calls were not counted: perf was not allowed to, or came too late."]
     if "latency" in report:
         yield ["## Latency, ms", "", *latency(report["latency"])]
+        yield ["Every round:", "", *every_latency(report["latency"])]
+    if "memory" in report:
+        yield ["## Memory, every round", "", *every_memory(report["memory"])]
     if "parts" in report:
         yield ["## Parts", "", *parts(report["parts"])]
     if "growth" in report:

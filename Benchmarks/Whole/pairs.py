@@ -1,6 +1,7 @@
 """The service in turns of two kinds that differ in one thing: what that thing costs."""
 
 import dataclasses
+import functools
 
 from Peers import heliograph
 
@@ -19,15 +20,9 @@ KINDS = {
 }
 
 
-def measured(on, size, what, count, told):
-    """Both kinds in turns: on the same broker and sink, on the same core, the same number of pushes."""
-    sizes = {kind: dataclasses.replace(size, **other) for kind, other in KINDS[what].items()}
-    found, order = [], list(sizes)
-    for number in range(count):
-        turns = {}
-        for kind in order:
-            turns[kind] = turn.take(on, heliograph, sizes[kind])
-            told(f"round {number + 1} of {count}: {kind}", turns[kind])
-        found.append({"order": list(order), "turns": turns})
-        order = order[1:] + order[:1]
-    return found
+def turns(on, size, what):
+    """Both kinds: on the same broker and sink, on the same core, the same number of pushes."""
+    return {
+        kind: functools.partial(turn.take, on, heliograph, dataclasses.replace(size, **other))
+        for kind, other in KINDS[what].items()
+    }

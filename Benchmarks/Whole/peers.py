@@ -1,5 +1,6 @@
 """Clients in turns: on the same broker, events and sink, each alone on the same core."""
 
+import functools
 import importlib
 import pathlib
 
@@ -9,6 +10,7 @@ from . import turn, whole
 
 FOLDER = pathlib.Path(Peers.__file__).parent
 OURS = "heliograph"
+FLOORS = "floors"
 
 
 def names():
@@ -34,17 +36,31 @@ def chosen(wanted):
     return {n: m for n, m in modules.items() if n not in lacking}, lacking
 
 
-def take_rounds(on, peers, size, count, told):
-    """Every round: the floors, then each peer; who is first changes from round to round."""
-    found, order = [], list(peers)
+def take_rounds(on, size, count, turns, told):
+    """Every round: the floors and each turn; which is first changes from round to round.
+
+    `turns` are functions by name. Floors are taken once before, so that the broker is warm.
+    """
+    whole.measure_floors(on, size)
+    found, order = [], [FLOORS, *turns]
     for number in range(count):
-        figures = {"floors": whole.measure_floors(on, size), "order": list(order), "turns": {}}
+        figures = {"order": list(order), "turns": {}}
         for name in order:
-            figures["turns"][name] = turn.take(on, peers[name], size)
+            if name == FLOORS:
+                figures["floors"] = whole.measure_floors(on, size)
+                continue
+            figures["turns"][name] = turns[name]()
             told(f"round {number + 1} of {count}: {name}", figures["turns"][name])
         found.append(figures)
         order = order[1:] + order[:1]
     return found
+
+
+def of_each(on, peers, size):
+    """The turns of the peers."""
+    return {
+        name: functools.partial(turn.take, on, peer, size) for name, peer in peers.items()
+    }
 
 
 def description(peers):

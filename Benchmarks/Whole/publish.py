@@ -15,6 +15,8 @@ REPORTS = ROOT / "Benchmarks" / "reports"
 PAGE = ROOT / "docs" / "performance.md"
 SIZING = ROOT / "docs" / "how-to" / "size-a-deployment.md"
 README = ROOT / "README.md"
+# By the page's rule, before it doubles: 10,000 events with payloads of 200 bytes, and duplicates.
+PLANNED_MIB = 96
 # What the README compares with.
 COMPARED = "pushy"
 
@@ -39,13 +41,17 @@ def publish(name, report):
 def on_page(name, report):
     source = f"From [{name}.md](../Benchmarks/reports/{name}.md), which has every round:\n\n"
     if name == "soak":
-        return markdown.soak_sentence(report["soak"]["told"]) + "\n"
+        lines = [markdown.taken(report)[0], "", markdown.soak_sentence(report["soak"]["told"])]
+        return source + "\n".join(wrapped(line) for line in lines) + "\n"
     pairs = dict.fromkeys(KINDS, markdown.pairs)
     bodies = {"peers": markdown.peers, "start": markdown.start, **pairs}
     body = bodies.get(name, markdown.whole)(report)
-    lines = [*markdown.taken(report), "", *body]
+    # The first report of the page names machine and versions; the others' files do.
+    taken = markdown.taken(report)
+    lines = [*(taken if name == "whole" else taken[:1]), "", *body]
     if "latency" in report:
-        lines += ["", "Latency, ms:", "", *markdown.latency(report["latency"])]
+        shown = [f"{to} {share}" for to in ("made", "read", "added") for share in ("p50", "p99")]
+        lines += ["", "Latency, ms:", "", *markdown.latency(report["latency"], shown)]
     if "parts" in report:
         lines += ["", *markdown.parts(report["parts"])]
     return source + "\n".join(wrapped(line) for line in lines) + "\n"
@@ -67,17 +73,19 @@ def sizing(report):
         "to_apns": ("network to APNs, bytes an event", f"{size} + 340"),
         "from_kafka": ("network from Kafka, bytes an event", f"{size} + 250"),
         "from_apns": ("network from APNs, bytes an event", "40"),
-        "to_kafka": ("network to Kafka, lz4, bytes an event", "90 (outcomes are alike)"),
+        "to_kafka": ("network to Kafka, lz4, bytes an event", "200"),
     }
     for way, (label, plan) in network.items():
         figure = f"bytes_{way}_per_event"
         if figure in report["rounds"][0]["turns"][markdown.OURS]:
             rows.append([label, plan, markdown.range_of(turn(figure))])
+    peak = markdown.range_of(turn("rss_peak_mib"))
+    rows.append(["memory of a process, 10,000 in flight", f"{2 * PLANNED_MIB} MiB", f"{peak} MiB"])
     if "memory" in report:
-        idle, full = (report["memory"][n]["median"] for n in ("rss_idle_mib", "rss_full_mib"))
+        idle, full = memory(report)
         each = (full - idle) * 2**20 / IN_FLIGHT
         rows.append(["memory of an idle process", "40 MiB", f"{idle:.0f} MiB"])
-        rows.append(["memory of an event in flight", f"1,200 + {size} bytes", f"{each:,.0f} bytes"])
+        rows.append(["memory of an event in flight", f"1,400 + {size} bytes", f"{each:,.0f} bytes"])
     head = ["term", f"the model, payload of {size} bytes", "measured"]
     return "\n".join(markdown.table(head, rows)) + "\n"
 
@@ -110,6 +118,13 @@ def bullets(name, report):
             f"A plain service on kafka-clients, Jackson and Pushy takes {spread(theirs)} µs, "
             f"{spread(ratio)} times as much, and does less."
         }
+    if name == "soak":
+        told = report["soak"]["told"]
+        grown = told["rss_at_the_end_mib"] - told["rss_at_a_tenth_mib"]
+        return {
+            "Endurance": f"of {told['events'] / 1e6:.0f} million events in a row, the last nine tenths "
+            f"let its memory grow by {grown:.1f} MiB."
+        }
     if name != "whole":
         return {}
     found = {}
@@ -120,12 +135,20 @@ def bullets(name, report):
         f"{spread(rate)} events/s, at {spread(floor)} times the CPU time of the bare libraries."
     )
     if "latency" in report:
-        added = report["latency"]["50%"]["added p99"]
-        found["Latency"] = f"it adds {spread(added)} ms at p99 at half load."
+        made, added = (summary(report["latency"]["50%"][f"{n} p99"]) for n in ("made", "added"))
+        found["Latency"] = (
+            f"at half load, p99, APNs has answered and the outcome is made {spread(made)} ms after "
+            f"an event is due in Kafka; at most {spread(added)} ms of it are the service's."
+        )
     if "memory" in report:
-        idle, full = (report["memory"][n]["median"] for n in ("rss_idle_mib", "rss_full_mib"))
+        idle, full = memory(report)
         found["Memory"] = f"{idle:.0f} MiB idle, {full:.0f} MiB with 100,000 events in flight."
     return found
+
+
+def memory(report):
+    """MiB of an idle service, and of one with `IN_FLIGHT` events in hand."""
+    return [summary(report["memory"][name])["median"] for name in ("rss_idle_mib", "rss_full_mib")]
 
 
 def spread(found):

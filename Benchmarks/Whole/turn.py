@@ -5,6 +5,7 @@ A peer is a module of Benchmarks/Peers with
     TITLE      what it is, in a line
     OMITS      what it does not do that the service does, a list of phrases
     SHARE      of the events that it is given; less than 1 for what is slow
+    WARM_UP    how many times the usual events it has to warm up; for what compiles as it runs
     versions() {name: version} of what it is made of
     missing()  what this machine lacks to run it, or None
     command(job)   the words that start it; it may write its files to job.folder
@@ -25,15 +26,13 @@ from harness.kafka import patiently
 from harness.processes import Child
 from harness.service import Topics
 
-from . import gauges
+from . import gauges, workload
 
-# Of the measured events; so many more keep the client busy until the last sample.
-TAIL = 0.05
+# Of the measured events; so many more keep the client busy until the last sample is taken.
+TAIL = 0.5
 SILENCE_SECONDS = 60
-# A count that took longer says too little of when it was true: some take Kafka three seconds. On a
-# busy machine all may take longer; then the quickest of so many is good enough.
+# A count that took longer says too little of when it was true.
 COUNT_SECONDS = 0.05
-COUNTS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +50,7 @@ class Size:
 
     With `recipients`, an event is so many pushes; the numbers are multiples of it. With
     `outcome_partitions`, the topic of results has so many, and otherwise as many as the others.
+    A quick round has too few events for a figure: it shows that everything runs.
     """
 
     warm_up: int
@@ -58,49 +58,51 @@ class Size:
     payload_bytes: int = 200
     recipients: int | None = None
     outcome_partitions: int | None = None
+    is_quick: bool = False
 
     @property
     def total(self):
         wanted = self.warm_up + self.measured + int(self.measured * TAIL)
         return wanted - wanted % (self.recipients or 1)
 
-    def share(self, share):
+    def of(self, peer):
+        """What this peer is given."""
         return dataclasses.replace(
-            self, warm_up=int(self.warm_up * share), measured=int(self.measured * share)
+            self,
+            warm_up=int(self.warm_up * peer.SHARE * peer.WARM_UP),
+            measured=int(self.measured * peer.SHARE),
         )
 
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    outcomes: int
+    """How many requests APNs had accepted, and what the client had used by then."""
+
+    requests: int
     at: float
     cpu_seconds: float
     usage: gauges.Usage
 
-    @classmethod
-    def between(cls, outcomes, first, last):
-        """Kafka was asked between two looks at the client: the truth lies between them.
-
-        What is counted is of the second look, when the outcomes have surely been made.
-        """
-        (at, cpu, _), (later, more, usage) = first, last
-        return cls(outcomes, (at + later) / 2, (cpu + more) / 2, usage)
-
 
 class Watch:
-    """Counts a client's outcomes in Kafka, and what the client has used meanwhile."""
+    """Counts a client's requests and outcomes, and what the client has used meanwhile.
 
-    def __init__(self, kafka, topic, child, allocations=None):
-        self._admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-        self._partitions = [TopicPartition(topic, p) for p in kafka.partitions(topic)]
+    `before`: how many requests the sink had before the client started.
+    """
+
+    def __init__(self, stage, topic, child, before, allocations=None):
+        self._admin = AdminClient(
+            {"bootstrap.servers": stage.kafka.bootstrap_servers, "log_level": 0}
+        )
+        self._partitions = [TopicPartition(topic, p) for p in stage.kafka.partitions(topic)]
         self._child, self._allocations = child, allocations
+        self._sink, self._before = stage.sink, before
 
-    def start(self):
-        """The first sample, before there is any outcome."""
-        at, cpu, usage = self._look()
-        return Sample(0, at, cpu, usage)
+    def requests(self):
+        return self._sink.requests() - self._before
 
     def outcomes(self):
+        """How many records the topic of outcomes has."""
         wanted = {partition: OffsetSpec.latest() for partition in self._partitions}
 
         def ask():
@@ -118,64 +120,67 @@ class Watch:
         return time.monotonic(), gauges.cpu_seconds(pid), usage
 
     def sample(self):
-        quickest = None
-        for _ in range(COUNTS):
-            first, outcomes, last = self._look(), self.outcomes(), self._look()
-            took = last[0] - first[0]
-            if quickest is None or took < quickest[0]:
-                quickest = took, Sample.between(outcomes, first, last)
-            if took <= COUNT_SECONDS:
-                break
-        return quickest[1]
+        """A sample, and how long the count took: the truth lies between two looks at the client."""
+        (at, cpu, _), requests, (later, more, usage) = self._look(), self.requests(), self._look()
+        return Sample(requests, (at + later) / 2, (cpu + more) / 2, usage), later - at
 
-    def sample_from(self, count, total=None):
-        """The first sample in which so many outcomes are in Kafka.
+    def sample_from(self, count, size):
+        """The first sample in which APNs has so many requests, but not yet all.
 
-        If there are `total` of them by then, the client may be idle: it is the sample before, unless
-        that is from the first half.
+        Requests, not outcomes: the sink has nothing else to do than to count them, and Kafka takes
+        seconds at times. As many events are between the two at the end as at the beginning.
         """
-        most, moved, before = -1, time.monotonic(), None
-        while (found := self.sample()).outcomes < count:
-            before = found
-            if found.outcomes > most:
-                most, moved = found.outcomes, found.at
+        most, moved = -1, time.monotonic()
+        while True:
+            found, took = self.sample()
+            is_idle = found.requests >= size.total and not size.is_quick
+            assert not is_idle, "a wrong round: the client was done before it was counted"
+            if found.requests >= count and (took <= COUNT_SECONDS or size.is_quick):
+                return found
+            if found.requests > most:
+                most, moved = found.requests, found.at
             told = self._child.output
             assert found.at - moved < SILENCE_SECONDS, f"{most} of {count}, then none: {told()}"
             time.sleep(0.02)
-        is_idle = found.outcomes == total
-        return before if is_idle and before and before.outcomes * 2 > count else found
+
+    def wait_for_outcomes(self, count):
+        most, moved = -1, time.monotonic()
+        while (found := self.outcomes()) < count:
+            if found > most:
+                most, moved = found, time.monotonic()
+            told = self._child.output
+            assert time.monotonic() - moved < SILENCE_SECONDS, f"{most} of {count}: {told()}"
+            time.sleep(0.1)
 
 
 def take(stage, peer, size, environment=None, allocations=None, counts_calls=False):
     """Runs the client over a backlog; what an event cost it."""
-    size = size.share(peer.SHARE)
+    size = size.of(peer)
     source = stage.source(size.total, size.payload_bytes, size.recipients)
     found = {}
     with stage.new_topics(size.outcome_partitions) as topics:
         topics = dataclasses.replace(topics, source=source)
         job = new_job(stage, topics)
-        before = stage.sink.requests()
         words = stage.cores.client_command(peer.command(job))
+        before = stage.sink.requests()
         with Child(words, environment, folder=job.folder) as child:
-            watch = Watch(stage.kafka, topics.results, child, allocations)
-            first, calls = watch.start(), None
+            watch, calls = Watch(stage, topics.results, child, before, allocations), None
             if counts_calls:
                 # When all its threads are there.
-                watch.sample_from(size.warm_up // 2)
+                watch.sample_from(size.warm_up // 2, size)
                 calls = gauges.SystemCalls(child.pid)
-            if size.warm_up:
-                first = watch.sample_from(size.warm_up)
+            first = watch.sample_from(size.warm_up, size)
             if calls:
                 calls.begin()
-            last = watch.sample_from(size.warm_up + size.measured, size.total)
+            last = watch.sample_from(size.warm_up + size.measured, size)
             if calls:
                 found["system_calls"] = calls.end()
             found["rss_peak_mib"] = gauges.resident_bytes(child.pid, "VmHWM") / 2**20
-            watch.sample_from(size.total)
+            watch.wait_for_outcomes(size.total)
             found |= network(child.pid, stage.sink.port, size.total)
-            sent = stage.sink.requests() - before
             child.terminate(60)
-        verify(stage.kafka, topics.results, size, sent)
+        assert watch.outcomes() == size.total, "a wrong round: more outcomes than pushes"
+        verify(stage.kafka, topics.results, size, watch.requests())
     return {**cost(first, last), **found}
 
 
@@ -187,7 +192,7 @@ def new_job(stage, topics):
 
 
 def cost(first, last):
-    events = last.outcomes - first.outcomes
+    events = last.requests - first.requests
     assert events > 0, "too few events to measure"
     spent = last.usage - first.usage
     found = {
@@ -220,7 +225,7 @@ def verify(kafka, topic, size, sent):
         consumer.assign([TopicPartition(topic, p, 0) for p in kafka.partitions(topic)])
         for message in _messages(consumer, total):
             outcome = json.loads(message.value())
-            number = int(outcome["event_id"][-19:])
+            number = workload.number_of(outcome["event_id"])
             if size.recipients:
                 number = number * size.recipients + outcome["recipient"]
             assert outcome["outcome"] == "accepted", f"a wrong round: {outcome}"

@@ -1,6 +1,7 @@
 """The service on real parts: what an event costs, its latency, and its memory."""
 
 import contextlib
+import statistics
 import time
 
 from harness.processes import built_binary
@@ -8,7 +9,7 @@ from harness.service import Service
 from Peers import heliograph
 
 from . import floors, gauges, stage, turn, workload
-from .figures import rounds, summaries
+from .figures import rounds
 from .service import metric, pace_command
 
 IN_FLIGHT = 100_000
@@ -21,10 +22,11 @@ def measure_floors(on, size):
     """What bare loops take for the same work, on the client's core."""
     prefix = on.cores.client_command()
     source = on.source(size.total, size.payload_bytes)
-    read = floors.kafka_floor("consume", on.kafka, source, size.total, prefix=prefix)
+    counts = size.warm_up, size.measured
+    read = floors.kafka_floor("consume", on.kafka, source, *counts, prefix)
     with on.new_topics() as topics:
-        write = floors.kafka_floor("produce", on.kafka, topics.results, size.total, prefix=prefix)
-    send = floors.h2load_floor(on.sink.ready, size.total, size.payload_bytes, prefix)
+        write = floors.kafka_floor("produce", on.kafka, topics.results, *counts, prefix)
+    send = floors.h2load_floor(on.sink.ready, sum(counts), size.payload_bytes, prefix)
     return {
         "consume_us": read,
         "produce_us": write,
@@ -83,7 +85,7 @@ def memory(delayed):
 
 def memories(count):
     with stage.set_up(HELD_MS) as delayed:
-        return summaries(rounds(count, lambda: memory(delayed)))
+        return rounds(count, lambda: memory(delayed))
 
 
 def at_a_rate(on, per_second, events, payload_bytes=200):
@@ -100,12 +102,16 @@ def at_a_rate(on, per_second, events, payload_bytes=200):
 
 
 def latencies(on, count, events, seconds):
-    """At shares of what passes while the writer and the reader share a core with the rest."""
-    full = summaries(rounds(count, lambda: at_a_rate(on, 0, events)))
-    found = {}
-    for share in SHARES:
-        rate = full["events/s"]["median"] * share
-        wanted = max(int(rate * seconds), 1)
-        measure = rounds(count, lambda rate=rate, wanted=wanted: at_a_rate(on, rate, wanted))
-        found[f"{share:.0%}"] = summaries(measure)
+    """Of each round; at shares of what passes while writer and reader share a core with the rest.
+
+    The loads take turns, so that a busy minute falls on all.
+    """
+    full = rounds(count, lambda: at_a_rate(on, 0, events))
+    found = {f"{share:.0%}": {} for share in SHARES}
+    for _ in range(count):
+        for share in SHARES:
+            rate = statistics.median(full["events/s"]) * share
+            figures = at_a_rate(on, rate, max(int(rate * seconds), 1))
+            for name, figure in figures.items():
+                found[f"{share:.0%}"].setdefault(name, []).append(figure)
     return {**found, "as fast as it goes": full}

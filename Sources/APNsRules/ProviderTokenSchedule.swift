@@ -22,8 +22,10 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
     private let shift: Int64
     /// The slot whose token is used; the slot's start is the token's `iat`.
     private var slot: Int64?
-    /// Nil: the token has not changed yet.
+    /// Nil: the token has not changed yet, or changed in a time without requests.
     private var changedAt: Instant?
+    /// When a token was last asked for.
+    private var usedAt = Instant(nanoseconds: .min)
 
     public init(_ identity: ProviderTokenIdentity) {
         // FNV-1a: every machine and every later version must compute the same value.
@@ -35,6 +37,7 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
 
     /// The `iat` of the token to use now.
     public mutating func issueTime(now: Moment) -> Timestamp {
+        defer { usedAt = now.instant }
         let due = slot(at: now.timestamp, age: Self.restSeconds)
         guard let slot else {
             self.slot = due
@@ -67,7 +70,9 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
     private mutating func change(to next: Int64, _ now: Instant) {
         if let changedAt, now - changedAt < Self.minInterval { return }
         slot = next
-        changedAt = now
+        // After a time without requests, the token's turn may be nearly over. If this change counted,
+        // the token would expire before the next one.
+        changedAt = usedAt + Self.minInterval <= now ? nil : now
     }
 
     /// The latest slot that is at least `age` seconds old.

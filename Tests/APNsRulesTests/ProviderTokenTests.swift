@@ -72,6 +72,19 @@ import Vocabulary
         }
     }
 
+    /// Used from second 1000 on, then not until `resumed`, then every ten seconds.
+    @Test func `a token that is first used late does not expire before it is changed`() {
+        for resumed in stride(from: 2700 as Int64, to: 10_000, by: 50) {
+            var schedule = ProviderTokenSchedule(identity)
+            for wall: Int64 in [1000, 2700] { _ = schedule.issueTime(now: moment(wall: wall)) }
+            for wall in stride(from: resumed, to: resumed + 5400, by: 10) {
+                let now = moment(wall: wall)
+                let age = now.timestamp.seconds - schedule.issueTime(now: now).seconds
+                #expect((900...3300).contains(age), "resumed at \(resumed), second \(wall)")
+            }
+        }
+    }
+
     @Test func `answers about an older token are ignored`() {
         var schedule = ProviderTokenSchedule(identity)
         let sent = moment(wall: 1000)
@@ -112,8 +125,7 @@ import Vocabulary
         expected: Int64
     ) {
         var schedule = ProviderTokenSchedule(identity)
-        _ = schedule.issueTime(now: moment(wall: 1000))
-        _ = schedule.issueTime(now: moment(wall: 2700))
+        for wall: Int64 in [1000, 2600, 2700] { _ = schedule.issueTime(now: moment(wall: wall)) }
         #expect(slot(&schedule, moment(wall: wall, elapsed: elapsed)) == expected)
     }
 

@@ -10,18 +10,21 @@ package enum CertificateExpiry: Hashable, Sendable {
     /// Its validity has not started yet.
     case early
 
-    /// When to warn that a new certificate is needed.
+    /// When to warn that a new certificate is needed, but not before the last third of its life:
+    /// certificates of a day or an hour are renewed about then.
     package static let warningDays = 30
     private static let dayMilliseconds: Int64 = 86_400_000
 
     package init(notBefore: Timestamp, notAfter: Timestamp, now: Timestamp) {
-        let days = (notAfter.milliseconds - now.milliseconds) / Self.dayMilliseconds
-        if notAfter <= now {
+        let left = notAfter.milliseconds - now.milliseconds
+        if left <= 0 {
             self = .expired
         } else if notBefore > now {
             self = .early
         } else {
-            self = days < Self.warningDays ? .near(days: Int(days)) : .distant
+            let days = left / Self.dayMilliseconds
+            let isInLastThird = left < (notAfter.milliseconds - notBefore.milliseconds) / 3
+            self = days < Self.warningDays && isInLastThird ? .near(days: Int(days)) : .distant
         }
     }
 

@@ -12,7 +12,7 @@ package struct KafkaCertificate: Hashable, Sendable {
     package let property: String
     /// Its name in messages.
     fileprivate let name: String
-    fileprivate let notBefore: Timestamp
+    package let notBefore: Timestamp
     package let notAfter: Timestamp
 
     /// The certificate's problem or warning now; each text follows the property's name.

@@ -12,7 +12,8 @@ package final class ServerIdentity: Sendable {
     }
 
     let context: TLSContext
-    /// When the certificate expires.
+    /// When the certificate is valid.
+    package let notBefore: Timestamp
     package let notAfter: Timestamp
 
     /// Reads the certificate and its private key.
@@ -26,6 +27,7 @@ package final class ServerIdentity: Sendable {
         do throws(KeyFileError) {
             let certificate = try ClientCertificate(file: certificate, privateKey: privateKey)
             identity = certificate.identity
+            notBefore = certificate.facts.notBefore
             notAfter = certificate.facts.notAfter
         } catch {
             throw Problem(isOfKey: error.part == .privateKey, description: error.description)

@@ -20,15 +20,15 @@ package struct Heliograph: Sendable {
 
     private let configuration: Configuration
     private let configurationLoadedAt = SystemClock.wallClock
-    /// When the first of Kafka's certificates expires, as read at the start; nil: there are none.
-    private let kafkaCertificateExpiry: Timestamp?
+    /// Of Kafka's certificates, the first to expire, as read at the start.
+    private let kafkaCertificate: KafkaCertificate?
     private let log: Log
     private let logSink: LogSink
 
     /// - Parameter configuration: The configuration, freshly read.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
-        kafkaCertificateExpiry = configuration.kafka.certificates().map(\.notAfter).min()
+        kafkaCertificate = configuration.kafka.certificates().min { $0.notAfter < $1.notAfter }
         logSink = LogSink(format: configuration.log.format)
         log = Log(from: configuration.log.level, sink: logSink)
     }
@@ -248,12 +248,14 @@ package struct Heliograph: Sendable {
                 reloads: [
                     (.admin, files.admin.reloads.counts), (.kafka, files.kafka.reloads.counts),
                 ],
-                expiries: { [kafkaCertificateExpiry] in
-                    let admin = files.admin.identity?.notAfter
-                    let uses = [(FileMetrics.Use.admin, admin), (.kafka, kafkaCertificateExpiry)]
-                    return uses.compactMap { use, time in
-                        time.map { (use: use, notAfter: $0.seconds) }
+                certificates: { [kafkaCertificate] in
+                    let admin = files.admin.identity.map {
+                        FileMetrics.Certificate(.admin, from: $0.notBefore, until: $0.notAfter)
                     }
+                    let kafka = kafkaCertificate.map {
+                        FileMetrics.Certificate(.kafka, from: $0.notBefore, until: $0.notAfter)
+                    }
+                    return [admin, kafka].compactMap(\.self)
                 },
                 unusable: {
                     [

@@ -1,3 +1,5 @@
+public import Vocabulary
+
 /// Metrics about a process's watched files, except those of credentials and schemas.
 public struct FileMetrics: Sendable {
     /// What files are used for.
@@ -12,21 +14,32 @@ public struct FileMetrics: Sendable {
         case schemas
     }
 
+    /// A certificate that Heliograph presents, and when it is valid.
+    public struct Certificate: Hashable, Sendable {
+        let use: Use
+        let notBefore: Timestamp
+        let notAfter: Timestamp
+
+        public init(_ use: Use, from notBefore: Timestamp, until notAfter: Timestamp) {
+            (self.use, self.notBefore, self.notAfter) = (use, notBefore, notAfter)
+        }
+    }
+
     private let reloads: [(use: Use, table: CounterTable<CallResult>)]
-    private let expiries: @Sendable () -> [(use: Use, notAfter: Int64)]
+    private let certificates: @Sendable () -> [Certificate]
     private let unusable: @Sendable () -> [(use: Use, count: Int)]
 
     /// - Parameters:
     ///   - reloads: Counts changes of files, by whether they could be adopted.
-    ///   - expiries: When certificates expire, in seconds since the epoch; called on each reading.
+    ///   - certificates: The certificates in use; called on each reading.
     ///   - unusable: How many files the newest reload could not use; called on each reading.
     public init(
         reloads: [(use: Use, table: CounterTable<CallResult>)] = [],
-        expiries: @escaping @Sendable () -> [(use: Use, notAfter: Int64)] = { [] },
+        certificates: @escaping @Sendable () -> [Certificate] = { [] },
         unusable: @escaping @Sendable () -> [(use: Use, count: Int)] = { [] }
     ) {
         self.reloads = reloads
-        self.expiries = expiries
+        self.certificates = certificates
         self.unusable = unusable
     }
 
@@ -60,13 +73,21 @@ public struct FileMetrics: Sendable {
                 name: "tls_certificate_expiry_timestamp_seconds",
                 help: "Expiry of the certificate presented to Kafka, or of the admin port's.",
                 kind: .gauge,
-                samples: expiries().map { expiry in
-                    MetricFamily.Sample(
-                        labels: [.init("use", expiry.use.rawValue)],
-                        value: "\(expiry.notAfter)"
-                    )
-                }
+                samples: samples { $0.notAfter.seconds }
+            ),
+            MetricFamily(
+                name: "tls_certificate_lifetime_seconds",
+                help: "How long the same certificate is valid, from its first second to its last.",
+                kind: .gauge,
+                samples: samples { $0.notAfter.seconds - $0.notBefore.seconds }
             ),
         ]
+    }
+
+    /// A sample for each certificate.
+    private func samples(_ value: (Certificate) -> Int64) -> [MetricFamily.Sample] {
+        certificates().map {
+            MetricFamily.Sample(labels: [.init("use", $0.use.rawValue)], value: "\(value($0))")
+        }
     }
 }

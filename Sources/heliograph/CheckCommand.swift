@@ -23,8 +23,8 @@ enum CheckCommand {
         text: """
             Without --connect, opens no connections. Prints the effective configuration without \
             secrets, or every problem with its key and its line in the file. A certificate that \
-            has expired or is not valid yet is a problem; one that expires within 30 days is a \
-            warning.
+            has expired or is not valid yet is a problem; one that expires within 30 days and has \
+            less than a third of its lifetime left is a warning.
 
             --schemas lists the shipped schemas and those in schemas.directory, each with its \
             title, its $id and what it is used for. It cannot be combined with --connect.

@@ -24,6 +24,22 @@ import Vocabulary
         #expect((expiry.trouble != nil) == (expected == .expired))
     }
 
+    @Test(
+        arguments: [(15, .distant), (16, .distant), (17, .near(days: 0)), (24, .expired)]
+            as [(Int64, CertificateExpiry)]
+    )
+    func `a certificate for one day is reported in its last third`(
+        hour: Int64,
+        expected: CertificateExpiry
+    ) {
+        let expiry = CertificateExpiry(
+            notBefore: Timestamp(milliseconds: 0),
+            notAfter: Timestamp(milliseconds: Self.day),
+            now: Timestamp(milliseconds: hour * Self.day / 24)
+        )
+        #expect(expiry == expected)
+    }
+
     @Test func `a certificate that is not yet valid is unusable`() {
         let expiry = CertificateExpiry(
             notBefore: Timestamp(milliseconds: 5),

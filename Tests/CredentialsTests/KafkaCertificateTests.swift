@@ -61,10 +61,11 @@ import Vocabulary
     ) throws {
         let found = try certificates(
             "security.protocol: ssl, ssl.certificate.location: FILE",
-            validFor: Self.day * days + .seconds(600)
+            validFor: Self.day * 90 + .seconds(600)
         )
         let certificate = try #require(found.first)
-        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let left = (Self.day * days + .seconds(60)).milliseconds
+        let now = Timestamp(milliseconds: certificate.notAfter.milliseconds - left)
         let (problem, warning) = certificate.verdict(now: now)
         #expect((problem != nil) == isProblem && (warning != nil) == isWarning)
         #expect(problem?.contains("expired at ") ?? true)

@@ -8,6 +8,7 @@ import base64
 import dataclasses
 import re
 import subprocess
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -21,6 +22,7 @@ PLACE = re.compile(r" \(\S+/command\.yaml:\d+:\d+\)$")
 PASSPHRASE = "apns.credentials.0.passphrase_file"
 P8 = "expected the .p8 private key from Apple"
 UTF16 = f"is text in UTF-16; {P8}; save it as UTF-8"
+SUBJECT = ("-subj", "/UID=com.example.App/CN=Apple Push Services: com.example.App")
 LEGACY = ("-provider", "legacy", "-provider", "default")
 
 
@@ -44,7 +46,6 @@ class Made:
         self("req", "-new", "-key", "p8", "-subj", "/CN=x", "-outform", "DER", "-out", "request.der")
         for name in ("rsa", "p8"):
             self.certify(name, f"{name}.pem", 3650)
-        self.certify("rsa", "soon.pem", 9)
         self("x509", "-in", "rsa.pem", "-outform", "DER", "-out", "rsa.cer")
         self.encrypt("aes", "pkcs8", "-topk8", "-in", "rsa", "-v2", "aes-256-cbc")
         self.encrypt("md5-des", "pkcs8", "-topk8", "-in", "rsa", "-v1", "PBE-MD5-DES", *LEGACY)
@@ -70,18 +71,19 @@ class Made:
         self(*arguments, "-passout", "pass:opensesame", "-out", name)
 
     def certify(self, key, name, days):
-        subject = ("-subj", "/UID=com.example.App/CN=Apple Push Services: com.example.App")
-        self("req", "-x509", "-new", "-key", key, *subject, "-days", str(days), "-out", name)
+        self("req", "-x509", "-new", "-key", key, *SUBJECT, "-days", str(days), "-out", name)
 
     def validity(self):
-        """Certificates that have expired or are not valid yet: only `openssl ca` sets both times."""
+        """Certificates from and until other times than now: only `openssl ca` sets both."""
         (self.folder / "index.txt").write_text("")
         (self.folder / "ca.cnf").write_text(
             "[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nnew_certs_dir=.\nrand_serial=yes\n"
-            "default_md=sha256\npolicy=p\nunique_subject=no\n[p]\ncommonName=supplied\n"
+            "default_md=sha256\npolicy=p\nunique_subject=no\n[p]\ncommonName=supplied\nUID=supplied\n"
         )
-        self("req", "-new", "-key", "rsa", "-subj", "/CN=com.example.App", "-out", "rsa.req")
+        self("req", "-new", "-key", "rsa", *SUBJECT, "-out", "rsa.req")
+        nearly_nine_days = datetime.now(UTC) + timedelta(days=8, hours=23)
         times = {
+            "soon": ("20200101000000Z", f"{nearly_nine_days:%Y%m%d%H%M%SZ}"),
             "expired": ("20200101000000Z", "20210101000000Z"),
             "early": ("21000101000000Z", "21010101000000Z"),
         }

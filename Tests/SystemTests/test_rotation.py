@@ -228,7 +228,9 @@ def test_the_right_key_reactivates_the_credential_at_once(
 
 def test_a_new_certificate_is_used_on_new_connections(bench, simulator, tmp_path):
     folder = tmp_path / "certificate"
-    write_certificate(folder)
+    # For two more days, of 90.
+    start = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=88)
+    write_certificate(folder, days=90, start=start)
     credential = {
         "name": "legacy",
         "bundle_ids": [APP],

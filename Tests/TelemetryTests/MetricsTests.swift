@@ -195,14 +195,29 @@ import Vocabulary
         )
     }
 
-    @Test func `certificates for other peers than APNs have an expiry time`() {
-        let files = FileMetrics { [(.admin, 7), (.kafka, 8)] }
+    @Test func `certificates for other peers than APNs have an expiry time and a lifetime`() {
+        @Sendable func certificate(_ use: FileMetrics.Use, _ seconds: Range<Int64>)
+            -> FileMetrics.Certificate
+        {
+            FileMetrics.Certificate(
+                use,
+                from: Timestamp(milliseconds: seconds.lowerBound * 1000),
+                until: Timestamp(milliseconds: seconds.upperBound * 1000)
+            )
+        }
+        let files = FileMetrics(certificates: {
+            [certificate(.admin, 5..<7), certificate(.kafka, 5..<8)]
+        })
         let metrics = Metrics(version: "1.2.3", shards: [], files: files)
         let lines = PrometheusText.render(metrics.families).split(separator: "\n")
-        let name = "heliograph_tls_certificate_expiry_timestamp_seconds"
+        let name = "heliograph_tls_certificate_"
         #expect(
-            lines.filter { $0.hasPrefix(name) }
-                == ["\(name){use=\"admin\"} 7", "\(name){use=\"kafka\"} 8"]
+            lines.filter { $0.hasPrefix(name) } == [
+                "\(name)expiry_timestamp_seconds{use=\"admin\"} 7",
+                "\(name)expiry_timestamp_seconds{use=\"kafka\"} 8",
+                "\(name)lifetime_seconds{use=\"admin\"} 2",
+                "\(name)lifetime_seconds{use=\"kafka\"} 3",
+            ]
         )
     }
 

@@ -20,12 +20,13 @@ public struct FetchWatch: Hashable, Sendable {
             self.end = end
         }
 
-        /// Whether the last fetch may have seen this end of what can be read.
+        /// Whether the last fetch may have seen this end of what can be read; nil: the client gets
+        /// no answer.
         ///
         /// With an open transaction, that is before the high watermark.
-        func agrees(withEnd leaders: Int64) -> Bool {
+        func agrees(withEnd leaders: Int64?) -> Bool {
             guard let end else { return false }
-            return leaders <= end && leaders >= position ?? 0
+            return leaders.map { $0 <= end && $0 >= position ?? 0 } ?? true
         }
     }
 
@@ -37,7 +38,7 @@ public struct FetchWatch: Hashable, Sendable {
         case silent(hasWorked: Bool)
     }
 
-    private static let interval = Duration.seconds(60)
+    static let interval = Duration.seconds(60)
 
     private var nextLook = Instant(nanoseconds: .min)
     private var views: [PartitionID: View] = [:]
@@ -87,8 +88,9 @@ public struct FetchWatch: Hashable, Sendable {
     /// The partition cannot be read, for a reason that was reported: it is not silent.
     public mutating func failed(_ partition: PartitionID) { failed.insert(partition) }
 
-    /// The leader reports this end of the partition's log.
-    public mutating func answered(_ partition: PartitionID, end: Int64) -> Finding {
+    /// The leader reports this end of the partition's log; nil: the client gets no answer, which
+    /// counts only if its fetches fail, too.
+    public mutating func answered(_ partition: PartitionID, end: Int64?) -> Finding {
         guard asked.remove(partition) != nil, let view = views[partition] else { return .nothing }
         guard !view.agrees(withEnd: end) else {
             working.insert(partition)

@@ -21,12 +21,17 @@ public final class TopicReader {
 
     private let client: ClientHandle
     private var reader = RecordReader()
-    private var partitionCount = 0
+    private var names: [TopicPartition] = []
     /// The end offset of each partition when its first record arrived, until it is reached.
     private var ends: [PartitionID: Offset] = [:]
     /// The partitions that were read to an end.
     private var ended: Set<PartitionID> = []
+    /// The partitions that held nothing to read.
+    private var empty: Set<PartitionID> = []
+    /// The first offset to read of each partition, of a reader from the beginning or after offsets.
+    private var starts: [TopicPartition: Int64] = [:]
     private var lastingTrouble = LastingTrouble()
+    private var fetchWatch = FetchWatch()
     /// Whether it should start at a time, but the cluster's records cannot be found by time.
     public private(set) var isWithoutTimes = false
 
@@ -71,7 +76,12 @@ public final class TopicReader {
     /// Whether all records were delivered that each partition held when it was first read.
     ///
     /// Stays true from then on.
-    public var hasReachedEnd: Bool { ended.count == partitionCount }
+    public var hasReachedEnd: Bool { ended.count == names.count }
+
+    /// The same, but believes the leaders that `findEmpty` asked.
+    ///
+    /// May be true although Kafka forbids to read the topic.
+    public var hasReadAll: Bool { ended.union(empty).count == names.count }
 
     /// The error that has prevented reading for at least 5 s; nil: none.
     public var trouble: KafkaError? {
@@ -109,6 +119,67 @@ public final class TopicReader {
         return true
     }
 
+    /// Asks the leaders which partitions hold nothing to read, and waits for the answers.
+    ///
+    /// A fetch shows that, too, but only after `fetch.wait.max.ms`. Without answers in time,
+    /// nothing is known to be empty. For a reader from the beginning or after offsets.
+    public func findEmpty(within deadline: Duration) {
+        let ends = try? client.ends(of: Array(starts.keys), deadline: deadline)
+        for (partition, end) in ends ?? [:] where end == starts[partition] {
+            empty.insert(reader.intern(partition))
+        }
+    }
+
+    /// Asks the leaders of the partitions that were not read to an end, and waits for the answers.
+    ///
+    /// - Throws: why a leader does not answer. A partition without one is never read, and librdkafka
+    ///   does not report it.
+    public func checkLeaders(within deadline: Duration) throws(KafkaError) {
+        let unread = names.filter { !ended.contains(reader.intern($0)) }
+        for partition in unread {
+            do throws(KafkaError) {
+                _ = try client.ends(of: [partition], deadline: deadline)
+            } catch {
+                throw KafkaError(code: error.code, text: "\(partition): \(error.text)")
+            }
+        }
+    }
+
+    /// How often `checkFetches` looks.
+    public static let checkInterval = FetchWatch.interval
+
+    /// Throws if a partition that was fetched is not fetched any longer, so that a new reader may
+    /// help (`FetchWatch`).
+    ///
+    /// Once a minute, asks the leaders where the logs end, and waits for the answers. `next` are
+    /// the offsets after the last records that `poll` returned. For a reader from the beginning or
+    /// after offsets, when `poll` has nothing more.
+    public func checkFetches(
+        after next: [TopicPartition: Offset],
+        now: Instant,
+        deadline: Duration
+    ) throws(KafkaError) {
+        guard fetchWatch.isDue(now: now) else { return }
+        var views: [PartitionID: FetchWatch.View] = [:]
+        for partition in starts.keys {
+            views[reader.intern(partition)] = FetchWatch.View(
+                position: next[partition]?.rawValue,
+                end: client.knownWatermarks(of: partition)?.upperBound
+            )
+        }
+        let quiet = fetchWatch.looked(at: views, now: now)
+        guard !quiet.isEmpty else { return }
+        // A client with an old leader epoch may get no answer to this question, either.
+        let ends = try? client.ends(of: quiet.map { reader.partitions[$0] }, deadline: deadline)
+        for partition in quiet {
+            let name = reader.partitions[partition]
+            let finding = fetchWatch.answered(partition, end: ends?[name])
+            guard finding == .silent(hasWorked: true) else { continue }
+            let text = "\(name): the client no longer fetches it"
+            throw KafkaError(code: .wrongState, text: text)
+        }
+    }
+
     /// Frees the reader on another thread.
     public func destroyAside() {
         client.destroyAside()
@@ -137,19 +208,15 @@ public final class TopicReader {
         deadline: Duration,
         patience: Duration
     ) throws(KafkaError) {
-        partitionCount = try client.partitionCount(
-            of: topic,
-            deadline: deadline,
-            patience: patience
-        )
-        let partitions = (0..<Int32(partitionCount)).map {
-            TopicPartition(topic: topic, partition: $0)
-        }
-        let list = PartitionList(capacity: partitionCount)
+        let count = try client.partitionCount(of: topic, deadline: deadline, patience: patience)
+        let partitions = (0..<Int32(count)).map { TopicPartition(topic: topic, partition: $0) }
+        names = partitions
+        let list = PartitionList(capacity: count)
         switch start {
         case .beginning:
             for partition in partitions {
                 list.append(partition, offset: Int64(RD_KAFKA_OFFSET_BEGINNING))
+                starts[partition] = 0
             }
         case .end:
             for partition in partitions {
@@ -160,6 +227,7 @@ public final class TopicReader {
             for partition in partitions {
                 let next = offsets[partition]?.rawValue
                 list.append(partition, offset: next ?? Int64(RD_KAFKA_OFFSET_BEGINNING))
+                starts[partition] = next ?? 0
             }
         case .time(let time):
             // Requested first: records written in between would otherwise be in neither answer.
@@ -195,9 +263,26 @@ extension ClientHandle {
         since time: Timestamp,
         deadline: Duration
     ) throws(KafkaError) -> [TopicPartition: Int64] {
+        try offsets(of: partitions, at: time.milliseconds, deadline: deadline)
+    }
+
+    /// The end of each partition's readable records.
+    fileprivate func ends(
+        of partitions: [TopicPartition],
+        deadline: Duration
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        // The protocol's timestamp for the end has the same value.
+        try offsets(of: partitions, at: Int64(RD_KAFKA_OFFSET_END), deadline: deadline)
+    }
+
+    private func offsets(
+        of partitions: [TopicPartition],
+        at time: Int64,
+        deadline: Duration
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
         // This request carries timestamps in the list's offset fields.
         let times = PartitionList(capacity: partitions.count)
-        for partition in partitions { times.append(partition, offset: time.milliseconds) }
+        for partition in partitions { times.append(partition, offset: time) }
         let code = unsafe rd_kafka_offsets_for_times(
             raw,
             times.raw,

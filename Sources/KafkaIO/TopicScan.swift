@@ -44,6 +44,14 @@ public final class TopicScan {
 
     public var partitions: PartitionTable { reader.partitions }
 
+    /// Asks a broker how many partitions another topic has, and waits for the answer.
+    public func partitionCount(
+        of topic: KafkaTopic,
+        deadline: Duration
+    ) throws(KafkaError) -> Int {
+        try client.partitionCount(of: topic, deadline: deadline)
+    }
+
     /// Whether everything was read.
     public var isComplete: Bool { ends.isEmpty }
 

@@ -121,7 +121,9 @@ enum TailCommand {
                 guard !noFollow else { throw trouble }
                 if news.take("\(trouble)") { Console.complain("\(trouble)") }
             }
-            if !(noFollow && tail.hasReachedEnd) { try tail.wait() }
+            guard !(noFollow && tail.hasReachedEnd) else { continue }
+            if noFollow { try tail.checkLeaders() }
+            try tail.wait()
         }
         return count
     }

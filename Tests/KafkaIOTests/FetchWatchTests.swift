@@ -9,6 +9,8 @@ import Vocabulary
     enum Minute {
         /// The client knows of this position and end, and the leader reports this end.
         case seen(Int64?, Int64?, leader: Int64?)
+        /// As `seen`, but the client gets no answer.
+        case unanswered(Int64?, Int64?)
         /// It is paused, so nothing is looked at.
         case paused
         /// As `seen`, and then a pause begins and ends.
@@ -79,6 +81,11 @@ import Vocabulary
                 [other, other, .seen(9, 9, leader: nil), other],
                 (3, true)
             ),
+            (
+                "no answer, and failing fetches", Array(repeating: .unanswered(9, nil), count: 4),
+                (2, true)
+            ),
+            ("no answer, but fetches", Array(repeating: .unanswered(9, 9), count: 4), nil),
             ("a pause between looks", [other, .pausedAfter(9, 9, leader: 2), other, other], nil),
             ("a pause at a look", [other, other, .paused, other, other], nil),
             ("a reported error", [.failedAfter(9, 9, leader: 12)] + long(4), nil),
@@ -117,8 +124,12 @@ import Vocabulary
                 let view = FetchWatch.View(position: position, end: end)
                 _ = watch.looked(at: [partition: view], now: now)
                 leader = answer
+            case .unanswered(let position, let end):
+                let view = FetchWatch.View(position: position, end: end)
+                _ = watch.looked(at: [partition: view], now: now)
             }
-            if let leader,
+            let isAnswered = if case .unanswered = minute { true } else { leader != nil }
+            if isAnswered,
                 case .silent(let hasWorked) = watch.answered(partition, end: leader)
             {
                 found.append(Silence(minute: index, hasWorked: hasWorked))
@@ -127,7 +138,7 @@ import Vocabulary
             switch minute {
             case .pausedAfter: watch.paused([partition])
             case .failedAfter: watch.failed(partition)
-            case .seen, .paused: break
+            case .seen, .unanswered, .paused: break
             }
             #expect(!watch.isDue(now: now + .seconds(59)))
             now = now + .seconds(60)

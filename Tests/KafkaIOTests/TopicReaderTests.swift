@@ -32,6 +32,44 @@ import Vocabulary
             try reader.poll(budget: 7, into: &records)
         }
         #expect(records.isEmpty)
+        #expect(reader.hasReadAll)
+    }
+
+    /// Kafka answers a fetch without records only after `fetch.wait.max.ms`.
+    @Test func `a reader knows before its first fetch where there is nothing to read`() throws {
+        let empty = try SharedCluster.freshTopic(partitions: 3)
+        let filled = try SharedCluster.freshTopic()
+        try Source().fill(filled, count: 20)
+        let partition = TopicPartition(topic: filled, partition: 0)
+        let cases: [(KafkaTopic, TopicReader.Start, isAtEnd: Bool)] = [
+            (empty, .beginning, true), (empty, .after([:]), true), (filled, .beginning, false),
+            (filled, .after([partition: Offset(19)]), false),
+            (filled, .after([partition: Offset(20)]), true),
+        ]
+        let wakeup = WakeUp()
+        for (topic, start, isAtEnd) in cases {
+            let reader = try self.reader(of: topic, from: start, wakeup)
+            defer { reader.destroyAside() }
+            #expect(!reader.hasReadAll)
+            reader.findEmpty(within: .seconds(60))
+            #expect(reader.hasReadAll == isAtEnd, "\(start)")
+            #expect(!reader.hasReachedEnd, "it may be forbidden to read")
+        }
+    }
+
+    /// librdkafka reports nothing about it.
+    @Test func `a partition without a leader is named`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 2)
+        let kafka = try SharedCluster.kafka.get()
+        let wakeup = WakeUp()
+        let reader = try self.reader(of: topic, wakeup)
+        defer { reader.destroyAside() }
+        try reader.checkLeaders(within: .seconds(60))
+        kafka.moveLeader(of: 1, of: topic, toBroker: -1)
+        let error = #expect(throws: KafkaError.self) {
+            try reader.checkLeaders(within: .seconds(2))
+        }
+        #expect(error?.text.hasPrefix("\(topic)[1]: ") == true, "\(String(describing: error))")
     }
 
     /// Kafka does not report the end of a topic that is written all the time.

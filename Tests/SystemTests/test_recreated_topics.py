@@ -1,18 +1,21 @@
-"""A source is deleted and created again while the service runs, after its leader had changed.
+"""A topic is deleted and created again while the service runs, after its leader had changed.
 
 librdkafka 2.1 and later keep the old leader epoch, and then do not fetch the new topic.
 """
 
 import collections
 import json
+import signal
 
 import pytest
 
 from harness.deadlines import eventually
 from harness.events import new_event, record
+from harness.kafka import Written, patiently
 
 pytestmark = [pytest.mark.takes(40), pytest.mark.kafka]
 NOT_FETCHED = "partition is no longer fetched; draining, then exiting with code 75 to be restarted"
+COMPACTED = {"cleanup.policy": "compact"}
 TRY_AGAIN = 75
 # Three looks, a minute apart.
 NOTICED = 240
@@ -43,6 +46,39 @@ def test_a_source_that_is_created_again_is_read(fragile_apache, benches, simulat
         assert len(service.log_lines(NOT_FETCHED)) == 1
         service = bench.start(settings)
         eventually(lambda: told(bench) == everything, 60, service.child.output)
+    service.drain()
+
+
+def test_orders_from_a_topic_that_is_created_again_are_read(fragile_apache, benches, simulators):
+    kafka = fragile_apache.kafka
+    bench, simulator = benches(kafka, 1), simulators({})
+    topic = kafka.create(f"{bench.topics.source}.campaigns", 1, **COMPACTED)
+    service = bench.start(bench.configuration(simulator, campaigns={"topic": topic}))
+    service.wait_until_ready()
+
+    def wait_until_paused(*campaigns, seconds=60):
+        def are_paused():
+            shown = service.status()["campaigns"]["shown"]
+            return {one["campaign"] for one in shown if one["order"]} == set(campaigns)
+
+        eventually(are_paused, seconds, service.child.output)
+
+    def pause(campaign):
+        kafka.produce(topic, [Written(b'{"state": "paused"}', key=campaign.encode())])
+
+    pause("a")
+    wait_until_paused("a")
+    fragile_apache.broker.crash()
+    fragile_apache.broker.start_again()
+    pause("b")
+    wait_until_paused("a", "b")
+    # The service sees no moment without the topic, which it would notice.
+    service.child.send(signal.SIGSTOP)
+    kafka.delete(topic)
+    patiently(lambda: kafka.create(topic, 1, **COMPACTED))
+    pause("c")
+    service.child.send(signal.SIGCONT)
+    wait_until_paused("c", seconds=NOTICED)
     service.drain()
 
 

@@ -118,7 +118,7 @@ private struct FollowedOrders: FollowedTopic {
         self.shards = shards
     }
 
-    func began(wakeup _: Int32) {}
+    func began(_: TopicReader, wakeup _: Int32) {}
 
     func ended() {}
 

@@ -76,6 +76,9 @@ final class TokenStatusReader: Sendable {
 
 /// What the reader has read, on its thread.
 private struct FollowedStatuses: FollowedTopic {
+    /// How long to wait to learn that nothing must be read.
+    private static let emptyDeadline = Duration.seconds(1)
+
     private let reader: TokenStatusReader
     private let patienceEnds = SystemClock.now + TokenStatusReader.patience
     // Restarting at the beginning would treat living tokens as dead until their tombstones are
@@ -89,8 +92,10 @@ private struct FollowedStatuses: FollowedTopic {
         self.reader = reader
     }
 
-    mutating func began(wakeup: Int32) {
+    mutating func began(_ topic: TopicReader, wakeup: Int32) {
         hasCaughtUp = false
+        // Otherwise, each start of the service waits for a fetch or two that return nothing.
+        if reader.isLoading { topic.findEmpty(within: Self.emptyDeadline) }
         tombstones = TombstoneWriter(
             topic: reader.follower.topic,
             kafka: reader.kafka,
@@ -109,12 +114,15 @@ private struct FollowedStatuses: FollowedTopic {
             next[topic.partitions[record.partition]] = record.offset.next
         }
         if !hasCaughtUp {
-            hasCaughtUp = topic.hasReachedEnd
-            if hasCaughtUp, keys.reachedEnd() {
-                // To compare records about one device with different keys.
-                next = [:]
-                return .readAgain
+            if topic.hasReadAll {
+                if keys.reachedEnd() {
+                    // To compare records about one device with different keys.
+                    next = [:]
+                    return .readAgain
+                }
+                reader.follower.endLoading()
             }
+            hasCaughtUp = topic.hasReachedEnd
             tellOfProgress()
         }
         deleteOutdated()
@@ -149,7 +157,6 @@ private struct FollowedStatuses: FollowedTopic {
             }
             let count = reader.tokens.deadCount
             reader.log.notice("token status loaded", [.count: "\(count) dead tokens"])
-            reader.follower.endLoading()
         } else if reader.isLoading, SystemClock.now >= patienceEnds {
             reader.log.error(
                 "token status did not load in time; some dead tokens get one more push",

@@ -10,9 +10,9 @@ protocol FollowedTopic {
     /// Where to read on; a partition that is missing is read from its start.
     var next: [TopicPartition: Offset] { get }
 
-    /// A client reads the topic, from `next`; `wakeup` is an eventfd that interrupts the wait for
-    /// records.
-    mutating func began(wakeup: Int32)
+    /// This client reads the topic, from `next`; `wakeup` is an eventfd that interrupts the wait
+    /// for records.
+    mutating func began(_ reader: TopicReader, wakeup: Int32)
     /// That client reads no more, and `wakeup` is about to be closed: nothing may signal it any
     /// longer.
     mutating func ended()
@@ -48,6 +48,8 @@ final class TopicFollower: Sendable {
 
     private static let progressInterval = Duration.seconds(5)
     private static let batch = 10_000
+    /// How long to wait for the ends of quiet logs.
+    private static let checkDeadline = Duration.seconds(5)
 
     let topic: KafkaTopic
     private let kafka: KafkaAccess
@@ -125,7 +127,7 @@ final class TopicFollower: Sendable {
         )
         // The descriptor's number may be reused once it is closed.
         defer { withExtendedLifetime(wakeup) { reader.destroyAside() } }
-        followed.began(wakeup: wakeup.fileDescriptor)
+        followed.began(reader, wakeup: wakeup.fileDescriptor)
         defer { followed.ended() }
         var records: [Record] = []
         var readCount = 0
@@ -151,7 +153,13 @@ final class TopicFollower: Sendable {
                 nextProgress = SystemClock.now + Self.progressInterval
             }
             guard isIdle else { continue }
-            let deadlines = [until, reader.hasReachedEnd ? nil : nextProgress]
+            try reader.checkFetches(
+                after: followed.next,
+                now: SystemClock.now,
+                deadline: Self.checkDeadline
+            )
+            let nextCheck = SystemClock.now + TopicReader.checkInterval
+            let deadlines = [until, nextCheck, reader.hasReachedEnd ? nil : nextProgress]
             try loop.wait(until: deadlines.compactMap(\.self).min()) { _, _ in }
         }
     }

@@ -25,6 +25,8 @@ package final class OutcomeTail {
     private let key: FingerprintKey?
     private let since: Timestamp?
     private var records: [Record] = []
+    /// When the last records arrived, or the leaders of the others last answered.
+    private var progressedAt = ContinuousClock.now
     /// The number of records that are not outcomes.
     package private(set) var unreadableCount = 0
 
@@ -87,6 +89,7 @@ package final class OutcomeTail {
         } catch {
             throw ServiceError(text: "results.topic: '\(topic)' cannot be read: \(error)")
         }
+        if !records.isEmpty { progressedAt = .now }
         let partitions = reader.partitions
         var outcomes: [TailedOutcome] = []
         for record in records where !isTooOld(record) {
@@ -98,6 +101,19 @@ package final class OutcomeTail {
             if filter.admits(outcome) { outcomes.append(outcome) }
         }
         return outcomes
+    }
+
+    /// Asks the leaders of unread partitions, if nothing has arrived for long.
+    ///
+    /// - Throws: `ServiceError` if one of them does not answer.
+    package func checkLeaders() throws(ServiceError) {
+        guard ContinuousClock.now - progressedAt >= LastingTrouble.toEnd else { return }
+        do throws(KafkaError) {
+            try reader.checkLeaders(within: Configuration.kafkaDeadline)
+        } catch {
+            throw ServiceError(text: "results.topic: '\(topic)' cannot be read: \(error)")
+        }
+        progressedAt = .now
     }
 
     private func isTooOld(_ record: Record) -> Bool {

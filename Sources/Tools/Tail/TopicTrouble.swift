@@ -19,7 +19,7 @@ extension ServiceError {
     ) {
         switch error.code {
         case .unknownTopicOrPartition, .clientUnknownTopic:
-            self.init(text: "\(key): topic '\(topic)' does not exist; create it")
+            self.init(text: "\(key): topic '\(topic)' does not exist; check the name, or create it")
         case _ where error.isOfConnection:
             self.init(
                 text: "kafka.bootstrap_servers: no answer from "

@@ -63,22 +63,31 @@ public final class Producer {
 
     /// Queues a copy of the record; a `deliveryReported` with the tag answers.
     ///
-    /// The key selects the partition; records without a key are spread. A nil value is a tombstone.
-    /// `tag` is the caller's number for the record.
+    /// Without a partition, the key selects it; records without a key are spread. A nil value is a
+    /// tombstone. `tag` is the caller's number for the record.
     public func produce(
         topic: KafkaTopic,
+        partition: Int32? = nil,
         key: [UInt8]?,
         value: [UInt8]?,
         headers: [RecordHeader] = [],
         tag: UInt64
     ) throws(ProduceError) {
         let list = headers.isEmpty ? nil : HeaderList(headers)
-        try produce(topic: topic, key: key, value: value, headers: list, tag: tag)
+        try produce(
+            topic: topic,
+            partition: partition,
+            key: key,
+            value: value,
+            headers: list,
+            tag: tag
+        )
     }
 
     /// Queues a record with headers in the library's form, which are consumed in any case.
     public func produce(
         topic: KafkaTopic,
+        partition: Int32? = nil,
         key: [UInt8]?,
         value: [UInt8]?,
         headers: consuming HeaderList?,
@@ -91,7 +100,14 @@ public final class Producer {
         }
         let list = unsafe headers?.raw
         let error = unsafe Self.withMemory(key, value) { key, value in
-            unsafe send(to: handle, key: key, value: value, headers: list, tag: tag)
+            unsafe send(
+                to: handle,
+                partition ?? RD_KAFKA_PARTITION_UA,
+                key: key,
+                value: value,
+                headers: list,
+                tag: tag
+            )
         }
         guard let error = unsafe KafkaError(consuming: error) else {
             // SAFETY: the library takes over the headers only if it accepts the record.
@@ -176,13 +192,14 @@ public final class Producer {
     /// - Returns: the library's error object; nil: success.
     private func send(
         to topic: OpaquePointer,
+        _ partition: Int32,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
         headers: OpaquePointer?,
         tag: UInt64
     ) -> OpaquePointer? {
         // SAFETY: RD_KAFKA_MSG_F_COPY copies the value, and keys are always copied.
-        unsafe withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: 6) { arguments in
+        unsafe withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: 7) { arguments in
             unsafe arguments.initialize(repeating: rd_kafka_vu_t())
             unsafe arguments[0].vtype = RD_KAFKA_VTYPE_RKT
             unsafe arguments[0].u.rkt = topic
@@ -196,13 +213,15 @@ public final class Producer {
             unsafe arguments[4].vtype = RD_KAFKA_VTYPE_VALUE
             unsafe arguments[4].u.mem.ptr = UnsafeMutableRawPointer(mutating: value?.baseAddress)
             unsafe arguments[4].u.mem.size = value?.count ?? 0
+            unsafe arguments[5].vtype = RD_KAFKA_VTYPE_PARTITION
+            unsafe arguments[5].u.i32 = partition
             guard let headers = unsafe headers else {
-                return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 5)
+                return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 6)
             }
             // One list, never single headers: the library frees those twice if there is an error.
-            unsafe arguments[5].vtype = RD_KAFKA_VTYPE_HEADERS
-            unsafe arguments[5].u.headers = headers
-            return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 6)
+            unsafe arguments[6].vtype = RD_KAFKA_VTYPE_HEADERS
+            unsafe arguments[6].u.headers = headers
+            return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 7)
         }
     }
 

@@ -1,4 +1,5 @@
 import Commands
+import Configuration
 import Log
 import Service
 import Tools
@@ -27,7 +28,9 @@ enum DeadLettersCommand {
             Repeating a filter means "or"; different filters combine with "and".
             """,
         parameters: [ConfigurationOption.config, json],
-        furtherParameters: ["Filters": DeadLetterSelection.parameters],
+        furtherParameters: [
+            "Filters": DeadLetterSelection.filters, "Range": DeadLetterSelection.range,
+        ],
         examples: [
             "List all": "heliograph dead-letters list --config heliograph.yaml",
             "Count by reason (HELIOGRAPH_CONFIG is set)":
@@ -38,9 +41,7 @@ enum DeadLettersCommand {
             1: "The topic cannot be read, or standard output cannot be written.",
         ]
     ) { arguments in
-        let filter = try DeadLetterSelection.filter(arguments)
-        for note in filter.notes { Console.complain(note) }
-        let configuration = arguments.loadConfigurationForKafka()
+        let (filter, configuration) = try DeadLetterSelection.read(arguments)
         let isJSON = arguments[json]
         do {
             let count = try DeadLetters(configuration).list(filter) { letter in
@@ -73,7 +74,7 @@ enum DeadLettersCommand {
 
     private static let replay = Command(
         "replay",
-        "Produce dead letters again, each to the topic it came from.",
+        "Produce dead letters again, each to its source partition.",
         text: """
             Keys, values and headers stay the same, but headers about failures and retries are \
             removed. Dead letters stay in their topic, so a second replay sends them again. SIGINT \
@@ -81,7 +82,9 @@ enum DeadLettersCommand {
             a filter means "or"; different filters combine with "and".
             """,
         parameters: [ConfigurationOption.config, dryRun, rate, to],
-        furtherParameters: ["Filters": DeadLetterSelection.parameters],
+        furtherParameters: [
+            "Filters": DeadLetterSelection.filters, "Range": DeadLetterSelection.range,
+        ],
         examples: [
             "Show what a replay would send":
                 "heliograph dead-letters replay --config heliograph.yaml --dry-run",
@@ -96,9 +99,7 @@ enum DeadLettersCommand {
             """,
         ]
     ) { arguments in
-        let filter = try DeadLetterSelection.filter(arguments)
-        for note in filter.notes { Console.complain(note) }
-        let configuration = arguments.loadConfigurationForKafka()
+        let (filter, configuration) = try DeadLetterSelection.read(arguments)
         let signals = ProcessSignals.catching([.terminate, .interrupt])
         let isTrial = arguments[dryRun]
         do {
@@ -150,9 +151,10 @@ enum DeadLettersCommand {
 
 /// The options that select dead letters.
 private enum DeadLetterSelection {
-    static let parameters: [any DeclaredParameter] = [
-        reason, bundleID, since, until, partition, offset, from, limit,
+    static let filters: [any DeclaredParameter] = [
+        reason, bundleID, since, until, source, partition, offset,
     ]
+    static let range: [any DeclaredParameter] = [from, limit]
 
     private static let reason = Option.repeatable(
         "reason",
@@ -174,6 +176,11 @@ private enum DeadLetterSelection {
         .moment,
         help: "Only dead letters written before then: a duration ago, or an RFC 3339 time."
     )
+    private static let source = Option.repeatable(
+        "source",
+        .text("topic"),
+        help: "Only events from this source topic."
+    )
     private static let partition = Option.optional(
         "partition",
         .integer(0...Int32.max),
@@ -182,7 +189,7 @@ private enum DeadLetterSelection {
     private static let offset = Option.optional(
         "offset",
         .integer(0...Int64.max),
-        help: "Only the event at this offset; needs --partition."
+        help: "Only the event at this offset; needs --partition, and --source if several."
     )
     private static let from = Option.optional(
         "from",
@@ -199,12 +206,28 @@ private enum DeadLetterSelection {
         help: "Stop after this many."
     )
 
-    static func filter(_ arguments: Arguments) throws(UsageError) -> DeadLetterFilter {
+    /// The filter and the configuration of a command.
+    static func read(
+        _ arguments: Arguments
+    ) throws(UsageError) -> (DeadLetterFilter, Configuration) {
+        let filter = try filter(arguments)
+        for note in filter.notes { Console.complain(note) }
+        let configuration = arguments.loadConfigurationForKafka()
+        // Each source has an event at this place.
+        guard filter.offset == nil || filter.sources.count == 1 || configuration.sources.count == 1
+        else {
+            throw UsageError("--offset: needs --source, because there are several sources; add it")
+        }
+        return (filter, configuration)
+    }
+
+    private static func filter(_ arguments: Arguments) throws(UsageError) -> DeadLetterFilter {
         var filter = DeadLetterFilter()
         filter.reasons = Set(arguments[reason])
         filter.bundleIDs = Set(arguments[bundleID])
         filter.since = arguments[since]
         filter.until = arguments[until]
+        filter.sources = Set(arguments[source].map(KafkaTopic.init))
         filter.partition = arguments[partition]
         filter.offset = arguments[offset]
         if let from = arguments[from] { filter.from = from }

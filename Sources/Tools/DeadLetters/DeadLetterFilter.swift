@@ -10,6 +10,8 @@ package struct DeadLetterFilter: Hashable, Sendable {
     package var since: Timestamp?
     /// The latest time of writing, exclusive.
     package var until: Timestamp?
+    /// The source topics, as given by the headers.
+    package var sources: Set<KafkaTopic> = []
     /// The source partition, as given by the headers.
     package var partition: Int32?
     /// The source offset, as given by the headers.
@@ -28,6 +30,7 @@ package struct DeadLetterFilter: Hashable, Sendable {
         admits(letter.record.timestamp)
             && ReasonName.admits(letter.facts.reason, reasons)
             && (bundleIDs.isEmpty || letter.bundleID.map(bundleIDs.contains) == true)
+            && (sources.isEmpty || letter.facts.topic.map(sources.contains) == true)
             && (partition == nil || partition == letter.facts.partition)
             && (offset == nil || offset == letter.facts.offset?.rawValue)
     }

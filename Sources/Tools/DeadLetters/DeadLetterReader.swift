@@ -87,6 +87,13 @@ final class DeadLetterReader {
         return letters
     }
 
+    /// How many partitions another topic has; throws if Kafka does not have it.
+    ///
+    /// A producer would create it, if the brokers allow that.
+    func partitionCount(of topic: KafkaTopic) throws(KafkaError) -> Int {
+        try scan.partitionCount(of: topic, deadline: Configuration.kafkaDeadline)
+    }
+
     func end() {
         scan.destroyAside()
     }

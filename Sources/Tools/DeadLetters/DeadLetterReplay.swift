@@ -9,7 +9,8 @@ package import Vocabulary
 /// One run over the dead-letter topic that produces events again.
 ///
 /// Key, value and headers stay byte for byte, except for the headers about failures and retries:
-/// the event starts again from the beginning. The dead letters stay in their topic.
+/// the event starts again from the beginning, in the partition that it came from, so that one shard
+/// sees all events of its device. The dead letters stay in their topic.
 package final class DeadLetterReplay {
     package struct Counts: Hashable, Sendable {
         /// Letters that match the filter.
@@ -45,6 +46,8 @@ package final class DeadLetterReplay {
     private let reader: DeadLetterReader
     private let producer: Producer
     private var counts = Counts()
+    /// Of the sources of letters; or why a source takes none.
+    private var partitionCounts: [KafkaTopic: Swift.Result<Int, KafkaError>] = [:]
     /// Read but not yet produced.
     private var waiting: ArraySlice<DeadLetter> = []
     /// Produced but not yet acknowledged, by tag.
@@ -89,6 +92,13 @@ package final class DeadLetterReplay {
     }
 
     func run() throws(ServiceError) -> Result {
+        if let destination {
+            do throws(KafkaError) {
+                _ = try reader.partitionCount(of: destination)
+            } catch {
+                throw ServiceError(error, reading: destination, of: "--to", configuration)
+            }
+        }
         while true {
             let isEnding = isInterrupted()
             if !isEnding {
@@ -170,8 +180,8 @@ package final class DeadLetterReplay {
                 }
             }
             waiting.removeFirst()
-            // A delay is not made up for by a burst.
-            nextSend = max(nextSend + interval, SystemClock.now)
+            // The loop wakes up a millisecond late; a longer delay is not made up for by a burst.
+            nextSend = max(nextSend + interval, SystemClock.now + .milliseconds(-10))
         }
     }
 
@@ -183,6 +193,7 @@ package final class DeadLetterReplay {
 
     private func produce(_ letter: DeadLetter) throws(ReplayRefusal) {
         let topic = try target(of: letter)
+        let partition = try partition(of: letter, in: topic)
         guard !isTrial else {
             counts.replayed += 1
             report(.wouldReplay(letter, to: topic))
@@ -192,6 +203,7 @@ package final class DeadLetterReplay {
         do throws(ProduceError) {
             try producer.produce(
                 topic: topic,
+                partition: partition,
                 key: record.key,
                 value: record.value,
                 headers: RetryHistory.stripped(DeadLetterHeaders.stripped(record.headers)),
@@ -221,6 +233,26 @@ package final class DeadLetterReplay {
             throw .never("'\(named)' is not a source of this configuration; pass --to <topic>")
         }
         return source
+    }
+
+    /// The partition that a letter came from; nil: its key selects one.
+    private func partition(
+        of letter: DeadLetter,
+        in topic: KafkaTopic
+    ) throws(ReplayRefusal) -> Int32? {
+        guard let partition = letter.facts.partition, letter.facts.topic == topic else {
+            return nil
+        }
+        let answer =
+            partitionCounts[topic]
+            ?? Swift.Result { () throws(KafkaError) in try reader.partitionCount(of: topic) }
+        partitionCounts[topic] = answer
+        switch answer {
+        // Anyone could have written the header, and the topic may be another one by now.
+        case .success(let count): return (0..<Int32(count)).contains(partition) ? partition : nil
+        case .failure(let error) where error.isRetryable: throw .notNow(error)
+        case .failure(let error): throw .never("topic '\(topic)': \(error.text)")
+        }
     }
 
     private func takeReports() throws(ServiceError) {

@@ -5,30 +5,40 @@ package struct ValueType<Value: Sendable>: Sendable {
     /// The placeholder of the value in usage lines, such as `<file>`.
     let placeholder: String
     let hint: ValueHint
+    /// Whether a text that is not valid must not be shown.
+    private let isSecret: Bool
     let write: @Sendable (Value) -> String
     private let read: @Sendable (String) throws(ValueMismatch) -> Value
 
     /// - Parameters:
     ///   - name: A word for the value, such as `file`, or its form, such as `<name>=<value>`.
     ///   - hint: What a shell offers as completion.
+    ///   - isSecret: Whether errors must not show the text.
     ///   - write: Makes the text of a default value for the help.
     ///   - read: Parses a text; throws the reason if it is not valid.
     package init(
         _ name: String,
         hint: ValueHint = .text,
+        isSecret: Bool = false,
         write: @escaping @Sendable (Value) -> String = { "\($0)" },
         read: @escaping @Sendable (String) throws(ValueMismatch) -> Value
     ) {
         placeholder = name.contains("<") ? name : "<\(name)>"
         self.hint = hint
+        self.isSecret = isSecret
         self.write = write
         self.read = read
     }
 
     /// Makes a type from a `read` that returns nil for invalid text; errors name what was
     /// `expected`.
-    package init(_ name: String, expected: String, read: @escaping @Sendable (String) -> Value?) {
-        self.init(name) { text throws(ValueMismatch) in
+    package init(
+        _ name: String,
+        expected: String,
+        isSecret: Bool = false,
+        read: @escaping @Sendable (String) -> Value?
+    ) {
+        self.init(name, isSecret: isSecret) { text throws(ValueMismatch) in
             guard let value = read(text) else { throw ValueMismatch("expected \(expected)") }
             return value
         }
@@ -38,7 +48,8 @@ package struct ValueType<Value: Sendable>: Sendable {
         do {
             return try read(text)
         } catch {
-            throw ValueMismatch("invalid value '\(text)'; \(error.reason)")
+            let shown = isSecret ? "" : " '\(text)'"
+            throw ValueMismatch("invalid value\(shown); \(error.reason)")
         }
     }
 }

@@ -17,7 +17,7 @@ package enum DurationText {
     }
 
     /// Formats a duration in the largest unit that divides it.
-    static func print(_ duration: Duration) -> String {
+    package static func print(_ duration: Duration) -> String {
         let nanoseconds = duration.nanoseconds
         guard nanoseconds > 0 else { return "0s" }
         let unit = units.last { nanoseconds.isMultiple(of: $0.nanoseconds) } ?? units[0]
@@ -26,7 +26,7 @@ package enum DurationText {
 }
 
 /// Byte sizes in human-readable form.
-enum ByteSize {
+package enum ByteSize {
     private static let binary = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
     private static let decimal = [
         ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000),
@@ -44,7 +44,7 @@ enum ByteSize {
     }
 
     /// Formats a size in the largest binary unit that divides it.
-    static func print(_ size: Int) -> String {
+    package static func print(_ size: Int) -> String {
         guard size > 0, let unit = binary.last(where: { size.isMultiple(of: $0.1) })
         else { return "\(size)" }
         return "\(size / unit.1)\(unit.0)"

@@ -49,7 +49,13 @@ struct ByteStream {
                 unsafe Glibc.read(fileDescriptor, bytes.baseAddress, bytes.count)
             }
             if count >= 0 { return count }
-            guard errno == EINTR else { return nil }
+            // Whoever shares a terminal or a pipe may have made it non-blocking.
+            if errno == EAGAIN {
+                var interest = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
+                _ = unsafe poll(&interest, 1, -1)
+            } else if errno != EINTR {
+                return nil
+            }
         }
     }
 

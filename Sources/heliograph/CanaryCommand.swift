@@ -27,6 +27,7 @@ enum CanaryCommand {
         ]
     ) { arguments in
         Service.Heliograph.catchSignals()
+        Console.neverWait()
         let configuration = arguments.loadConfigurationForKafka()
         let sources = configuration.sources.filter { $0.kind == .notification }.map(\.topic)
         guard let source = arguments[topic].map(KafkaTopic.init) ?? sources.first,
@@ -68,8 +69,8 @@ enum CanaryCommand {
     )
     private static let interval = Option.defaulted(
         "interval",
-        .integer(1...120, "seconds"),
+        .integer(5...120, "seconds"),
         to: 60,
-        help: "From one event to the next, and how long an outcome may take, from 1 to 120."
+        help: "From one event to the next, and how long an outcome may take, from 5 to 120."
     )
 }

@@ -52,6 +52,9 @@ enum CommonText {
 
 extension ValueType where Value == DeviceToken {
     static var deviceToken: Self {
-        Self("token", expected: "an even number of hexadecimal digits") { DeviceToken($0) }
+        Self("token", expected: "an even number of hexadecimal digits", isSecret: true) { text in
+            // A Secret made from a file ends with its line break.
+            DeviceToken(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
     }
 }

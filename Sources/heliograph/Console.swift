@@ -1,6 +1,7 @@
 import Glibc
 import Log
 import Service
+import Synchronization
 
 /// Standard output, standard error and the end of the process.
 ///
@@ -63,11 +64,24 @@ enum Console {
         }
     }
 
+    /// From here on, lines on standard error are lost rather than waited for.
+    ///
+    /// For what runs for long: whoever reads its log must not be able to stop it.
+    static func neverWait() {
+        waits.store(false, ordering: .relaxed)
+    }
+
+    private static let waits = Atomic(true)
+
     /// Prints lines to standard error, each prefixed with the program's name.
     static func complain(_ text: String) {
         let lines = text.printableLines.split(separator: "\n").map { "heliograph: \($0)\n" }
             .joined()
-        StandardError.write(Array(lines.utf8))
+        if waits.load(ordering: .relaxed) {
+            _ = writeWhole(Array(lines.utf8), to: STDERR_FILENO, patienceMilliseconds: -1)
+        } else {
+            StandardError.write(Array(lines.utf8))
+        }
     }
 
     /// Ends the process without waiting for the libraries' threads.

@@ -11,7 +11,18 @@ enum Main {
         // log collector. If the reader is gone, the write must fail instead of ending the process.
         _ = signal(SIGPIPE, SIG_IGN)
         forbidCoreDumps()
+        endBySignals()
         await HeliographCommand.program.main(printable: \.printableLines)
+    }
+}
+
+/// Lets SIGINT and SIGTERM end the process that is PID 1 of a container.
+///
+/// The kernel ignores signals to it that have no handler. `run` and others install their own.
+private func endBySignals() {
+    guard getpid() == 1 else { return }
+    for number in [SIGINT, SIGTERM] {
+        _ = signal(number) { number in _exit(128 + number) }
     }
 }
 

@@ -17,7 +17,8 @@ enum PushCommand {
             the device token.
 
             Pass either --event, or --bundle-id with --token, --recipients or --channel. An event \
-            with 'recipients' is sent to one after another, on one connection; each gets one line.
+            with 'recipients' is sent to one after another, on one connection; each gets one line. \
+            Ctrl-C ends it, and shows who got it by then.
             """,
         parameters: [
             ConfigurationOption.config, token, channel, bundleID, alert, payload, environment,
@@ -40,22 +41,22 @@ enum PushCommand {
         exitCodes: [
             0: "APNs accepted it, for every recipient.",
             1: """
-            APNs refused it, it was not sent, or standard output cannot be written; standard error \
-            says which. With recipients: for one of them at least.
+            APNs refused it or did not answer, it was not sent, or standard output cannot be \
+            written; the output says which. With recipients: for one of them at least.
             """,
         ]
     ) { arguments in
         try checkRules(arguments)
-        let push = PushRun(
-            arguments.loadConfiguration(),
-            timeout: .seconds(arguments[timeout])
-        )
+        let configuration = arguments.loadConfiguration()
         do {
             let isBroadcast = arguments[broadcast] || arguments[channel] != nil
-            let report = try push.send(
-                try eventText(arguments),
-                as: isBroadcast ? .broadcast : .notification
-            )
+            let event = try eventText(arguments, maxByteCount: configuration.limits.eventBytes)
+            // From here on, Ctrl-C ends the wait for answers, so that what was sent is shown.
+            Interruption.watch()
+            let push = PushRun(configuration, timeout: .seconds(arguments[timeout])) {
+                Interruption.hasHappened
+            }
+            let report = try push.send(event, as: isBroadcast ? .broadcast : .notification)
             // A user who does not see that APNs accepted it would send it again.
             Console.show(report.text, orTell: report.text)
             Console.end(report.isAccepted ? .success : .failure)
@@ -178,8 +179,11 @@ enum PushCommand {
 
     // MARK: - The event
 
-    private static func eventText(_ arguments: Arguments) throws -> [UInt8] {
-        if let event = arguments[event] { return try read(event) }
+    private static func eventText(
+        _ arguments: Arguments,
+        maxByteCount: Int
+    ) throws -> [UInt8] {
+        if let event = arguments[event] { return try read(event, maxByteCount) }
         let given = try arguments[payload].map {
             try PushEvent.Payload(json: $0, of: "--payload")
         }
@@ -193,12 +197,14 @@ enum PushCommand {
         ).utf8
     }
 
-    private static func read(_ file: String) throws -> [UInt8] {
+    private static func read(_ file: String, _ maxByteCount: Int = 1 << 20) throws -> [UInt8] {
         guard let stream = file == "-" ? .input : ByteStream(path: file) else {
             throw ServiceError(text: "\(file): \(FileError.unreadable(errno))")
         }
-        guard let bytes = stream.readAll(limit: 1 << 20) else {
-            throw ServiceError(text: "\(file): cannot be read, or is larger than 1MiB")
+        guard let bytes = stream.readAll(limit: maxByteCount) else {
+            throw ServiceError(
+                text: "\(file): cannot be read, or is larger than \(ByteSize.print(maxByteCount))"
+            )
         }
         return bytes
     }

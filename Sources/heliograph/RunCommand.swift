@@ -31,6 +31,7 @@ enum RunCommand {
     ) { arguments in
         // Must come first: as PID 1 of a container, a signal without a handler is ignored.
         Service.Heliograph.catchSignals()
+        Console.neverWait()
         let configuration = arguments.loadConfiguration()
         do {
             _ = try await Service.Heliograph(configuration).run()

@@ -6,7 +6,7 @@ import Service
 import Testing
 
 /// No message or summary shows a key or a password set as another value by mistake.
-@Suite struct ShownSecretsTests {
+@Suite final class ShownSecretsTests {
     private static let pem = String(decoding: EphemeralAuthority.signingKeyPEM(), as: UTF8.self)
     private static let lines = pem.split(separator: "\n").dropFirst().dropLast()
 
@@ -27,6 +27,18 @@ import Testing
         return (key.path, "HELIOGRAPH_\(name)\(property)")
     }
 
+    /// With a `ca_file` of its own: parsing the system's roots would be most of the work.
+    private let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory
+            .appending(path: "heliograph-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Data(EphemeralAuthority().rootPEM).write(to: folder.appending(path: "roots.pem"))
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
     private static var credential: [String: Any] {
         [
             "name": "a", "team_id": "DEF123GHIJ", "key_id": "ABC123DEFG",
@@ -36,7 +48,8 @@ import Testing
 
     /// A configuration with one credential and one more value; JSON is YAML.
     private func yaml(_ path: String, _ value: String) throws -> Data {
-        var root: [String: Any] = ["apns": ["credentials": [Self.credential]]]
+        let roots = folder.appending(path: "roots.pem").path(percentEncoded: false)
+        var root: [String: Any] = ["apns": ["credentials": [Self.credential], "ca_file": roots]]
         set(&root, path.split(separator: ".").map(String.init)[...], value)
         return try JSONSerialization.data(withJSONObject: root)
     }
@@ -59,10 +72,8 @@ import Testing
 
     /// Everything that `heliograph check` prints.
     private func said(_ yaml: Data, _ environment: [String: String]) throws -> String {
-        let file = FileManager.default.temporaryDirectory
-            .appending(path: "heliograph-\(UUID().uuidString).yaml")
+        let file = folder.appending(path: "heliograph.yaml")
         try yaml.write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
         do throws(ServiceError) {
             let name = file.path(percentEncoded: false)
             let configuration = try Configuration(file: name, environment: environment)

@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-from harness.commands import running_command
+from harness.commands import run_command, running_command
 from harness.deadlines import eventually
 from harness.events import APP
 from harness.processes import ROOT
@@ -44,7 +44,8 @@ class Canary:
 @contextlib.contextmanager
 def canary(folder, settings, interval, token=TOKEN):
     words = ["--bundle-id", APP, "--interval", interval]
-    environment = {"CANARY_DEVICE_TOKEN": token}
+    # As of a Secret that was made from a file.
+    environment = {"CANARY_DEVICE_TOKEN": f"{token}\n"}
     with running_command(folder, settings, "canary", *words, environment=environment) as child:
         yield Canary(child)
         assert child.terminate(30) == 0, child.output()
@@ -92,8 +93,21 @@ def test_an_event_that_apns_refuses_does_not_come_through(broker, benches, simul
 def test_kafka_that_does_not_answer_is_told(broker, benches, simulators, tmp_path):
     settings = benches(broker, 1).configuration(simulators())
     settings["kafka"]["bootstrap_servers"] = "127.0.0.1:1"
-    with canary(tmp_path, settings, interval=1) as bird:
+    with canary(tmp_path, settings, interval=5) as bird:
         bird.wait_for_more("kafka")
+
+
+def test_a_wrong_device_token_is_not_shown(broker, benches, simulators, tmp_path):
+    settings = benches(broker, 1).configuration(simulators())
+    variable = {"CANARY_DEVICE_TOKEN": f"{TOKEN}x"}
+    by_variable = run_command(
+        tmp_path, settings, "canary", "--bundle-id", APP, environment=variable
+    )
+    by_option = run_command(tmp_path, settings, "tail", "--token", f"{TOKEN}x")
+    for name, ended in (("CANARY_DEVICE_TOKEN", by_variable), ("--token", by_option)):
+        assert ended.code == 64, ended.output
+        assert f"{name}: invalid value; expected an even number of hex" in ended.output
+        assert TOKEN not in ended.output
 
 
 @pytest.mark.parametrize(

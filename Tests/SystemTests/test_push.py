@@ -1,10 +1,14 @@
 """`heliograph push` sends one notification and shows the full exchange."""
 
+import signal
 import subprocess
+import threading
 
 import pytest
 import yaml
+from h2.errors import ErrorCodes
 
+from harness.commands import running_command
 from harness.events import APP, encoded, new_event, payload_bytes, sha256
 from harness.processes import built_binary, clean_environment
 from harness.strict_peer import running_peer
@@ -86,6 +90,50 @@ def test_a_long_or_misleading_answer_is_cut_and_marked(push, tmp_path):
     bodies = [line for line in lines if line.startswith(b"| ")]
     assert len(header) < 1100 and len(b"".join(bodies)) < 4200
     assert header.endswith("…".encode()) and bodies[-1].endswith("…".encode())
+
+
+def test_without_an_answer_push_says_whether_it_was_sent(push, tmp_path):
+    def answer(connection, request):
+        refused = request[":path"].endswith(DEAD)
+        connection.reset(request, ErrorCodes.REFUSED_STREAM if refused else ErrorCodes.INTERNAL_ERROR)
+
+    with running_peer(tmp_path / "peer", answer) as peer:
+        words = ["--bundle-id", APP, "--alert", "Hello"]
+        one = push("--token", TOKEN, *words, peer=peer)
+        refused = push("--token", DEAD, *words, peer=peer)
+        both = push("--recipients", "-", *words, stdin=f"{TOKEN}\n{DEAD}".encode(), peer=peer)
+    assert (one.returncode, refused.returncode, both.returncode) == (1, 1, 1)
+    reset = "APNs reset the stream: INTERNAL_ERROR"
+    assert f"no answer; it may have been delivered: {reset}" in one.stderr.decode()
+    assert "no answer; not sent: APNs refused the stream" in refused.stderr.decode()
+    assert "(64 digits): no answer; it may have been delivered\n1 dead" in both.stdout.decode()
+    assert "(64 digits): no answer; not sent\n" in both.stdout.decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_push_says_who_got_it(broker, benches, tmp_path, number):
+    asked = threading.Event()
+
+    def answer(connection, request):
+        if request[":path"].endswith(DEAD):
+            asked.set()
+        else:
+            connection.answer(request)
+
+    tokens = tmp_path / "tokens.txt"
+    tokens.write_text("\n".join([TOKEN, DEAD, "beef" * 16]))
+    words = ["--recipients", tokens, "--bundle-id", APP, "--alert", "Hello"]
+    with running_peer(tmp_path / "peer", answer) as peer:
+        settings = benches(broker, 1).configuration(peer)
+        with running_command(tmp_path, settings, "push", *words) as child:
+            assert asked.wait(60), child.output()
+            child.send(number)
+            assert child.wait_for_exit(60) == 1, child.output()
+    lines = child.lines("stdout")
+    first, *others = [line.split(" (64 digits): ")[1] for line in lines if " (64 digits): " in line]
+    assert first.startswith("200 accepted, "), lines
+    assert others == ["no answer; it may have been delivered", "not sent"], lines
+    assert "accepted 1 of 3, without an answer 1" in lines
 
 
 def test_an_event_is_sent_unchanged(push, simulator):

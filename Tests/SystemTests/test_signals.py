@@ -4,13 +4,17 @@ import contextlib
 import itertools
 import json
 import os
+import pathlib
+import re
 import signal
+import subprocess
 import threading
 
 import pytest
 
 from harness.deadlines import eventually
 from harness.events import new_event, record, records
+from harness.processes import Child, built_binary
 from harness.service import outcomes_of
 from harness.simulator import keys_option
 
@@ -53,7 +57,7 @@ def ended_by(service, second):
         service.child.send(second)
         return not service.child.is_running
 
-    eventually(has_ended, 10, service.child.output)
+    eventually(has_ended, 60, service.child.output)
     return service.child.wait_for_exit()
 
 
@@ -144,7 +148,7 @@ def test_sighup_reloads_files_that_change_all_the_time(bench, simulators, tmp_pa
         replaced(key_file, f"no key {number}\n")
 
     with restless(write):
-        eventually(lambda: "no key" in key_file.read_text(), 10, "other content")
+        eventually(lambda: "no key" in key_file.read_text(), 60, "other content")
         service.child.send(signal.SIGHUP)
         wait_for_log(service, RELOADING)
         wait_for_log(service, SCHEMAS_TAKEN)
@@ -178,3 +182,27 @@ def test_sighup_loads_a_new_key(bench, simulators, tmp_path):
     service.drain()
     [(_, outcome)] = outcomes_of(bench.kafka, bench.topics)
     assert outcome["outcome"] == "accepted"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_pid_1_ends_by_a_signal(number):
+    """As in a container; the kernel ignores a signal to PID 1 that has no handler."""
+    namespace = ["unshare", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    if subprocess.run([*namespace, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("this system allows no PID namespace")
+    words = [*namespace, built_binary("heliograph"), "validate", "-"]
+    with Child(words, takes_input=True) as child:
+        # unshare is the child, and the command is its own.
+        path = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children")
+
+        def command():
+            """Its PID here, once it handles the signal."""
+            for pid in path.read_text().split():
+                status = pathlib.Path(f"/proc/{pid}/status").read_text()
+                [caught] = re.findall(r"SigCgt:\s*(\w+)", status)
+                if "heliograph" in status and int(caught, 16) >> (number - 1) & 1:
+                    return int(pid)
+            return None
+
+        os.kill(eventually(command, 30, child.output), number)
+        assert child.wait_for_exit(30) == 128 + number

@@ -88,7 +88,8 @@ package struct CanaryFlight: Sendable {
 
     /// A silent notification: it may wake the app, but shows nothing.
     ///
-    /// It expires at the deadline, so that events do not pile up while the service is down.
+    /// It expires a second after the deadline, so that events do not pile up while the service is
+    /// down.
     private static func event(_ id: String, _ plan: CanaryPlan, at now: Timestamp) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -100,7 +101,7 @@ package struct CanaryFlight: Sendable {
             writer.string(value)
         }
         writer.name("expiration")
-        writer.integer(now.seconds + plan.interval.components.seconds)
+        writer.integer(now.seconds + plan.interval.components.seconds + 1)
         writer.name("payload")
         writer.raw(#"{"aps":{"content-available":1}}"#.utf8)
         writer.endObject()

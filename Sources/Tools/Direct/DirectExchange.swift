@@ -21,6 +21,9 @@ struct LostAnswer: Error, CustomStringConvertible {
     }
 
     var description: String { ([cause] + advice).joined(separator: "\n") }
+
+    /// What became of the notification.
+    var fate: String { isCertainlyUnprocessed ? "not sent" : "it may have been delivered" }
 }
 
 /// Requests to APNs, one after another on a connection of their own, with the duration of every
@@ -47,6 +50,7 @@ struct DirectExchange: ~Copyable {
     private let timeout: Duration
     private var deadline: Instant
     private let maxBodyByteCount: Int
+    private let isInterrupted: () -> Bool
     private let loop: EventLoop
     /// All events of the connection so far.
     ///
@@ -56,15 +60,17 @@ struct DirectExchange: ~Copyable {
     /// Prepares an exchange.
     ///
     /// `timeout` covers all steps to the first answer, and then each request; `maxBodyByteCount`
-    /// the response body.
+    /// the response body. Once `isInterrupted`, every wait is over, and no request is sent.
     init(
         _ endpoint: APNsEndpoint,
         timeout: Duration,
-        maxBodyByteCount: Int = ClientLimits().maxResponseBodyByteCount
+        maxBodyByteCount: Int = ClientLimits().maxResponseBodyByteCount,
+        isInterrupted: @escaping () -> Bool = { false }
     ) throws {
         self.endpoint = endpoint
         self.maxBodyByteCount = maxBodyByteCount
         self.timeout = timeout
+        self.isInterrupted = isInterrupted
         deadline = SystemClock.now + timeout
         loop = try EventLoop()
     }
@@ -87,7 +93,8 @@ struct DirectExchange: ~Copyable {
     /// - Parameters:
     ///   - requests: The header fields of each, pseudo-header fields first.
     ///   - body: Empty for requests without a body.
-    ///   - answered: Gets the response to each request in their order, or why there is none.
+    ///   - answered: Gets the response to each request in their order, or why there is none; not
+    ///     called for requests that an interruption prevents.
     /// - Throws: A readable error if there is no connection.
     consuming func ask(
         _ requests: [HeaderBlock],
@@ -99,7 +106,7 @@ struct DirectExchange: ~Copyable {
         let resolved = SystemClock.now
         let (connection, address) = try connect(addresses)
         let connected = SystemClock.now
-        for (index, headers) in requests.enumerated() {
+        for (index, headers) in requests.enumerated() where index == 0 || !isInterrupted() {
             let sentAt = index == 0 ? connected : SystemClock.now
             if index > 0 { deadline = sentAt + timeout }
             do {
@@ -159,6 +166,9 @@ struct DirectExchange: ~Copyable {
         return address
     }
 
+    /// Why a wait ended without a result.
+    private var outOfTime: String { isInterrupted() ? "interrupted" : "timed out" }
+
     private var limits: ClientLimits {
         var limits = ClientLimits()
         limits.maxResponseBodyByteCount = maxBodyByteCount
@@ -171,7 +181,7 @@ struct DirectExchange: ~Copyable {
         try loop.register(resolver.fileDescriptor, id: 0, interest: .read)
         defer { try? loop.deregister(resolver.fileDescriptor) }
         _ = resolver.resolve(host, port: endpoint.proxy?.port ?? endpoint.port, id: 0)
-        while SystemClock.now < deadline {
+        while SystemClock.now < deadline, !isInterrupted() {
             try loop.wait(until: deadline) { _, _ in }
             guard let resolution = resolver.takeResolutions().first else { continue }
             switch resolution.result {
@@ -180,7 +190,7 @@ struct DirectExchange: ~Copyable {
                 throw ServiceError(text: "\(host) cannot be resolved: \(error.text)")
             }
         }
-        throw ServiceError(text: "\(host) cannot be resolved: timed out")
+        throw ServiceError(text: "\(host) cannot be resolved: \(outOfTime)")
     }
 
     /// Tries the addresses in turn; if all fail, reports the last failure.
@@ -206,7 +216,7 @@ struct DirectExchange: ~Copyable {
                     if case .opened = event { true } else { nil }
                 }
                 if isOpen == true { return (connection, address) }
-                failure = "\(address): timed out"
+                failure = "\(address): \(outOfTime)"
             } catch {
                 failure = "\(address): \(error)"
                 // The peer has given a reason, and other addresses lead to the same peer.
@@ -245,8 +255,11 @@ struct DirectExchange: ~Copyable {
                 isCertainlyUnprocessed: failure.isCertainlyUnprocessed
             )
         case nil:
+            // Makes room for the next request if the peer allows few.
+            connection.cancel(tag)
+            connection.flush()
             throw LostAnswer(
-                "\(endpoint.host) did not answer",
+                isInterrupted() ? "interrupted" : "\(endpoint.host) did not answer",
                 farewell,
                 isCertainlyUnprocessed: false
             )
@@ -290,7 +303,7 @@ struct DirectExchange: ~Copyable {
                 if let value = value(event) { return value }
                 if case .closed(let failure) = event { throw failure }
             }
-            guard SystemClock.now < end else { return nil }
+            guard SystemClock.now < end, !isInterrupted() else { return nil }
             try loop.modify(connection.fileDescriptor, id: 0, interest: connection.interest)
             try loop.wait(until: end) { _, readiness in connection.readinessChanged(readiness) }
         }

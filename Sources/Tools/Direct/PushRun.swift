@@ -27,10 +27,18 @@ package struct PushRun {
 
     private let configuration: Configuration
     private let timeout: Duration
+    private let isInterrupted: () -> Bool
 
-    package init(_ configuration: Configuration, timeout: Duration) {
+    /// `isInterrupted` is called now and then, and after each signal; after true, nothing more is
+    /// sent or waited for.
+    package init(
+        _ configuration: Configuration,
+        timeout: Duration,
+        isInterrupted: @escaping () -> Bool
+    ) {
         self.configuration = configuration
         self.timeout = timeout
+        self.isInterrupted = isInterrupted
     }
 
     /// Checks the event as the service does, sends it once to each of its devices, and waits for
@@ -57,13 +65,20 @@ package struct PushRun {
         }
         let way = try way(of: event)
         let block = headers(event, way)
+        let exchange = try exchange(with: way)
+        let answer: DirectExchange.Answer
+        do {
+            answer = try exchange.ask(block, body: payload)
+        } catch let lost as LostAnswer {
+            throw ServiceError(text: "no answer; \(lost.fate): \(lost)")
+        }
         let report = PushReport(
             credential: way.credential,
             environment: way.environment,
             kind: event.isBroadcast ? .broadcast : .device,
             request: block,
             warnings: event.allWarnings,
-            answer: try DirectExchange(way.endpoint, timeout: timeout).ask(block, body: payload)
+            answer: answer
         )
         return Report(text: report.text, isAccepted: report.isAccepted)
     }
@@ -86,13 +101,17 @@ package struct PushRun {
         let way = try way(of: first)
         report.head(way.credential, way.environment)
         var sent = events.map(\.index)[...]
-        try DirectExchange(way.endpoint, timeout: timeout).ask(
+        try exchange(with: way).ask(
             events.map { headers($0.event, way) },
             body: payload
         ) { answer in
             if let index = sent.popFirst() { report.answered(index, answer) }
         }
         return report.finished
+    }
+
+    private func exchange(with way: Way) throws -> DirectExchange {
+        try DirectExchange(way.endpoint, timeout: timeout, isInterrupted: isInterrupted)
     }
 
     private func way(of event: Event) throws -> Way {

@@ -60,7 +60,8 @@ struct RecipientsReport {
                 refusals.append((meaning, 1))
             }
         case .failure(let error):
-            results[index] = "no answer"
+            let fate = (error as? LostAnswer).map { "; \($0.fate)" } ?? ""
+            results[index] = "no answer\(fate)"
             let text = "\(error)"
             if let known = failures.firstIndex(where: { $0.text == text }) {
                 failures[known].count += 1

@@ -10,17 +10,21 @@ public import Vocabulary
 /// then fails, the race continues with the untried addresses.
 ///
 /// Addresses with the fewest connections go first, so that connections spread over many servers;
-/// among equals, IPv6 and IPv4 alternate.
+/// among equals, IPv6 and IPv4 alternate. Those whose handshake failed recently go last: they never
+/// have a connection, and would be the first choice for each new one.
 public struct AddressRace: Hashable, Sendable {
     /// What the race knows about an address.
     public struct Candidate: Hashable, Sendable {
         public var isIPv6: Bool
         /// The number of connections this shard already has to it.
         public var uses: Int
+        /// Whether a handshake failed there recently.
+        public var hasFailed: Bool
 
-        public init(isIPv6: Bool, uses: Int) {
+        public init(isIPv6: Bool, uses: Int, hasFailed: Bool) {
             self.isIPv6 = isIPv6
             self.uses = uses
+            self.hasFailed = hasFailed
         }
     }
 
@@ -104,12 +108,15 @@ public struct AddressRace: Hashable, Sendable {
 
     private static func order(of candidates: [Candidate]) -> [Int] {
         let leadsIPv6 = candidates.first?.isIPv6 ?? false
-        return Set(candidates.map(\.uses)).sorted().flatMap { uses in
-            let group = candidates.indices.filter { candidates[$0].uses == uses }
-            return interleaved(
-                group.filter { candidates[$0].isIPv6 == leadsIPv6 },
-                group.filter { candidates[$0].isIPv6 != leadsIPv6 }
-            )
+        return [false, true].flatMap { hasFailed in
+            let similar = candidates.indices.filter { candidates[$0].hasFailed == hasFailed }
+            return Set(similar.map { candidates[$0].uses }).sorted().flatMap { uses in
+                let group = similar.filter { candidates[$0].uses == uses }
+                return interleaved(
+                    group.filter { candidates[$0].isIPv6 == leadsIPv6 },
+                    group.filter { candidates[$0].isIPv6 != leadsIPv6 }
+                )
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import APNsRules
+import ConnectionPool
 import Credentials
 import Delivery
 import HTTP2IO
@@ -17,6 +18,8 @@ final class APNsConnections {
     private static let maxAttempts: UInt64 = (1 << attemptBitCount) - 1
     /// Large enough for the bodies of all open streams, so that a slow socket rejects no request.
     private static let maxBacklogByteCount = 32 << 20
+    /// How long an address is avoided after a failed handshake.
+    private static let avoidance = Duration.seconds(600)
 
     /// By route index; changes apply to new connections.
     private var endpoints: [APNsEndpoint]
@@ -25,6 +28,8 @@ final class APNsConnections {
     private var links = LinkTable()
     /// Connections whose addresses are still racing.
     private var racing: [ConnectionID] = []
+    /// Addresses that accepted TCP and then failed, and until when others are preferred.
+    private var avoided: [SocketAddress: Instant] = [:]
     /// Connections with frames to send, or events to take, at the end of the turn.
     private var touched: [APNsLink] = []
     /// Events that were not reported yet.
@@ -192,7 +197,8 @@ final class APNsConnections {
             guard let link = links[id] else { continue }
             switch resolution.result {
             case .success(let addresses):
-                link.resolved(addresses.prefix(Int(Self.maxAttempts)), uses: connectionCount(to:))
+                avoided = avoided.filter { $0.value > loop.now }
+                link.resolved(addresses.prefix(Int(Self.maxAttempts)), as: candidate)
                 racing.append(id)
                 advanceRace(link, loop, after: .unresolved("no address"), &untold)
             case .failure(let error):
@@ -216,8 +222,12 @@ final class APNsConnections {
         }
     }
 
-    private func connectionCount(to address: SocketAddress) -> Int {
-        links.all.count { $0.attempts.contains { $0.address == address } }
+    private func candidate(_ address: SocketAddress) -> AddressRace.Candidate {
+        AddressRace.Candidate(
+            isIPv6: address.family == .ipv6,
+            uses: links.all.count { $0.attempts.contains { $0.address == address } },
+            hasFailed: avoided[address] != nil
+        )
     }
 
     /// Connects to the next addresses; if none is left, reports `failure`.
@@ -296,6 +306,7 @@ final class APNsConnections {
         switch event {
         case .opened(let limit):
             link.opened()
+            avoided[attempt.address] = nil
             tell(.opened(link.id, maxConcurrentStreams: limit))
         case .streamLimitChanged(let limit): tell(.streamLimitChanged(link.id, limit))
         case .responseArrived(let tag, let response):
@@ -325,6 +336,9 @@ final class APNsConnections {
         _ events: inout [APNsEvent]
     ) {
         try? loop.deregister(attempt.connection.fileDescriptor)
+        if link.hasWinner, !link.isOpen, failure.isOfAddress {
+            avoided[attempt.address] = loop.now + Self.avoidance
+        }
         if link.ended(attempt, because: failure) {
             if !racing.contains(link.id) { racing.append(link.id) }
             advanceRace(link, loop, after: failure, &events)

@@ -45,14 +45,13 @@ final class APNsLink {
 
     // MARK: The race
 
-    /// The name was resolved; `uses` returns how many connections an address already has.
-    func resolved(_ found: some Sequence<SocketAddress>, uses: (SocketAddress) -> Int) {
+    /// The name was resolved.
+    func resolved(
+        _ found: some Sequence<SocketAddress>,
+        as candidate: (SocketAddress) -> AddressRace.Candidate
+    ) {
         addresses = Array(found)
-        race = AddressRace(
-            addresses.map {
-                AddressRace.Candidate(isIPv6: $0.family == .ipv6, uses: uses($0))
-            }
-        )
+        race = AddressRace(addresses.map(candidate))
     }
 
     /// The next address to connect to, if one is due; call `started` or `attemptFailed` for it.
@@ -130,6 +129,9 @@ final class APNsLink {
 }
 
 extension ConnectionFailure {
+    /// Whether the address, which accepted TCP, should be avoided after a failure of the handshake.
+    var isOfAddress: Bool { self == .timedOut || mayBeTheAddress }
+
     /// Whether another address of the same name may work after this failure of a TCP connection.
     ///
     /// Not if the failure was a decision: of this side, of the proxy, or of APNs by GOAWAY or about

@@ -2,13 +2,15 @@ import ConnectionPool
 import Testing
 import Vocabulary
 
-/// A candidate as "6" or "4", with the number of its connections: "6x2".
+/// A candidate as "6" or "4", with the number of its connections, "6x2", and "!" if it failed.
 private func candidates(_ text: String) -> [AddressRace.Candidate] {
     text.split(separator: " ").map { word in
-        let parts = word.split(separator: "x")
+        let hasFailed = word.hasSuffix("!")
+        let parts = word.prefix { $0 != "!" }.split(separator: "x")
         return AddressRace.Candidate(
             isIPv6: parts[0] == "6",
-            uses: parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+            uses: parts.count > 1 ? Int(parts[1]) ?? 0 : 0,
+            hasFailed: hasFailed
         )
     }
 }
@@ -29,6 +31,10 @@ private func candidates(_ text: String) -> [AddressRace.Candidate] {
         ("6x1 6 4x1 4", [1, 3, 0, 2]),
         // The preferred family comes first in each group.
         ("6x1 4 4", [1, 2, 0]),
+        // A server whose handshake failed comes last, whatever its connections.
+        ("4! 4x2 4x1", [2, 1, 0]),
+        ("6x1! 4! 4!", [1, 2, 0]),
+        ("4! 6 4x1 6!", [1, 2, 0, 3]),
     ])
     func `addresses without a connection come first, and families alternate`(
         text: String,

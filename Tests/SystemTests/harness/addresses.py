@@ -43,6 +43,13 @@ def broken_server(address, port):
         yield visitors
 
 
+@contextlib.contextmanager
+def silent_server(address, port):
+    """Accepts connections and never answers."""
+    with socket.create_server((address, port)):
+        yield
+
+
 def environment(folder, addresses):
     """The variables that make a process resolve "localhost" to these addresses."""
     source = pathlib.Path(__file__).with_suffix(".c")

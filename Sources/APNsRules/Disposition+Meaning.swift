@@ -17,8 +17,9 @@ extension Disposition {
             "Retries once, on a new connection, with a new provider token if APNs already allows one;"
                 + " then parks the credential."
         case .parkCredential:
-            "Parks the credential: only single probes are sent with it, the first after 30 s to 1 min,"
-                + " then after doubling waits up to 15 min. Replacing its key ends the parking at"
+            "Parks the credential (`BadEnvironmentKeyIdInToken`, `BadCertificateEnvironment`: in this"
+                + " environment only): only single probes are sent with it, the first after 30 s to"
+                + " 1 min, then after doubling waits up to 15 min. Replacing its key ends the parking at"
                 + " once. The event goes to a retry topic. If none fits, it ends"
                 + " `undeliverable`, with a dead letter. `/ready` has a warning with the"
                 + " credential's name; other credentials continue."
@@ -43,8 +44,9 @@ extension Disposition {
                 + " already allows one; then the credential is parked. A request about channels is not"
                 + " repeated."
         case .parkCredential:
-            "Parks the credential: only single probes are sent with it, the first after 30 s to 1 min,"
-                + " then after doubling waits up to 15 min. Replacing its key ends the parking at"
+            "Parks the credential (`BadEnvironmentKeyIdInToken`, `BadCertificateEnvironment`: in this"
+                + " environment only): only single probes are sent with it, the first after 30 s to"
+                + " 1 min, then after doubling waits up to 15 min. Replacing its key ends the parking at"
                 + " once. A broadcast ends `undeliverable`, with a dead letter. `/ready` has a"
                 + " warning with the credential's name; other credentials continue. A request about"
                 + " channels is not repeated."

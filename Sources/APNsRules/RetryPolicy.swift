@@ -30,15 +30,16 @@ public struct RetryPolicy: Hashable, Sendable {
 
     /// The delay before an attempt; nil if none is left.
     ///
-    /// Attempts count from 1; the first has no delay. `retryAfter` is the minimum from the answer's
-    /// `Retry-After`; the jitter is added to it.
+    /// Attempts count from 1; the first has no delay. `isEndless`: their number has no limit.
+    /// `retryAfter` is the minimum from the answer's `Retry-After`; the jitter is added to it.
     public func delay(
         beforeAttempt attempt: Int,
+        isEndless: Bool = false,
         retryAfter: Duration? = nil,
         using random: inout some RandomNumberGenerator
     ) -> Duration? {
         precondition(attempt >= 1, "attempts are counted from 1")
-        guard attempt <= attempts else { return nil }
+        guard isEndless || attempt <= attempts else { return nil }
         guard attempt > 1 else { return .zero }
         let jitter = Int64.random(
             in: 0...ceiling(beforeAttempt: attempt).nanoseconds,

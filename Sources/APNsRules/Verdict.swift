@@ -52,6 +52,11 @@ extension Reason {
     /// Other reasons to park a credential concern its environment, its certificate, or its request
     /// rate.
     public static let keyRevoked = Reason.apns(.invalidProviderToken)
+
+    /// Whether the credential is refused in this environment alone, and may be good for the other.
+    public var isOfEnvironment: Bool {
+        self == .apns(.badEnvironmentKeyIdInToken) || self == .apns(.badCertificateEnvironment)
+    }
 }
 
 /// The meaning of an answer for the event, its device token and its credential.

@@ -218,7 +218,7 @@ extension Configuration.Retry {
             "attempts",
             .integer(in: 1...100),
             default: 5,
-            "Maximum number of attempts from memory, including the first."
+            "Maximum number of attempts from memory, including the first; not for `expiration: 0`."
         )
         hereFor = section.value(
             "here_for",

@@ -203,6 +203,11 @@ struct ArrivalFacts: Sendable {
         )
     }
 
+    /// Whether the notification is of use only at once, such as a call: `expiration` is 0.
+    ///
+    /// For a broadcast, 0 only means that its channel does not store messages.
+    var isNowOrNever: Bool { expiration == 0 && !isBroadcast }
+
     @inline(__always)
     func isExpired(at timestamp: Timestamp) -> Bool {
         Event.isOver(expiration, at: timestamp) || isTooOld(at: timestamp)
@@ -244,6 +249,11 @@ public struct Route: Hashable, Sendable {
 
     public var credential: Int { index / 2 }
     public var environment: APNsEnvironment { index.isMultiple(of: 2) ? .production : .sandbox }
+
+    /// The routes of one credential.
+    public static func all(of credential: Int) -> [Route] {
+        [Route(index: credential * 2), Route(index: credential * 2 + 1)]
+    }
 
     /// All routes of this many credentials, ordered by `index`.
     public static func all(credentialCount: Int) -> [Route] {
@@ -651,7 +661,8 @@ extension ArrivalFacts {
             receivedAt: receivedAt,
             history: history?.ofRecipient(index),
             invalidReason: invalidReason,
-            campaign: campaign
+            campaign: campaign,
+            notBefore: notBefore
         )
         facts.recipient = index
         return facts
@@ -691,10 +702,15 @@ extension Arrival {
 }
 
 extension EngineSettings {
-    /// Whether a retry topic may take the event.
+    /// Whether a retry topic may take the event after a failure.
+    func canPostpone(_ arrival: Arrival) -> Bool {
+        canStayAway(arrival) && !arrival.facts.isNowOrNever
+    }
+
+    /// Whether a retry topic may take the event until its time, or until its campaign may send.
     ///
     /// Never a broadcast: by its next round, another process may have sent a newer one.
-    func canPostpone(_ arrival: Arrival) -> Bool {
+    func canStayAway(_ arrival: Arrival) -> Bool {
         canPostpone && !arrival.facts.isBroadcast
     }
 }

@@ -52,7 +52,7 @@ public struct Delivery: Sendable {
     public internal(set) var place = Place.undecided
     /// When the current or last stream was requested.
     public internal(set) var sentAt: Instant?
-    /// When it joined its route's queue, or began to wait for its campaign.
+    /// When it joined its device's line or its route's queue, or began to wait for its campaign.
     var queuedAt: Instant?
     /// Streams opened in this round, except those returned unprocessed.
     public internal(set) var attempts = 0

@@ -370,8 +370,11 @@ public struct DeliveryEngine: Sendable {
             decision.connections += dispatch.retire(attempt, now: now.instant, using: &random)
             tryAgain(id, after: failure, retryAfter: answer.retryAfter, now: now)
         case .refreshProviderToken:
-            // The connection may keep refusing newer tokens, too.
-            decision.connections += dispatch.retire(attempt, now: now.instant, using: &random)
+            decision.connections += dispatch.renew(
+                after: attempt,
+                now: now.instant,
+                using: &random
+            )
             refreshProviderToken(id, after: failure, now: now)
         }
         return JudgedAttempt(
@@ -514,7 +517,7 @@ public struct DeliveryEngine: Sendable {
             $0.write(now)
         }
         dispatch.park(
-            credential,
+            Route(credential: credential, environment: .production),
             .keyRevoked,
             sentAt: now.instant,
             now: now.instant,
@@ -1077,23 +1080,28 @@ public struct DeliveryEngine: Sendable {
         let unsent = dispatch.sweepRates(in: deliveries) + atCampaign
         var expired = unsent.filter { isExpired($0, now: now) }
         for lane in dispatch.busyLanes {
-            let blockedSince = dispatch.inTheWaySince(lane: lane)
-            var blocked: [DeliveryID] = []
+            let patience = dispatch.patience(lane: lane)
+            var (blocked, late): ([DeliveryID], [DeliveryID]) = ([], [])
             for id in dispatch.sweepLane(lane, in: deliveries) {
                 if isExpired(id, now: now) {
                     expired.append(id)
-                } else if let blockedSince,
-                    dispatch.hasWaitedTooLong(
-                        deliveries[id],
-                        lane: lane,
-                        blockedSince: blockedSince,
-                        now: now.instant
-                    )
-                {
-                    blocked.append(id)
+                } else if let patience {
+                    if patience.isOver(for: deliveries[id], now: now.instant) {
+                        blocked.append(id)
+                    } else {
+                        late += line(of: id).filter {
+                            patience.isTooLate(for: deliveries[$0], now: now.instant)
+                        }
+                    }
                 }
             }
-            for id in blocked { postponeBlocked(id, lane: lane, now: now) }
+            let (failure, notBefore) = dispatch.blockage(lane: lane)
+            for id in late { postpone(id, because: failure, notBefore: notBefore, now: now) }
+            for id in blocked {
+                postponeBlocked(id, lane: lane, now: now) { delivery in
+                    patience?.spares(delivery, now: now.instant) ?? false
+                }
+            }
         }
         for id in expired { expire(id, at: now.timestamp, now: now) }
         makeWay(atCampaign, now: now)
@@ -1401,7 +1409,8 @@ public struct DeliveryEngine: Sendable {
                 isRecipient: deliveries[id].fanOut != nil,
                 inPlaceOf: older
             )
-        case .undecided, .awaitingSchema, .held, .inLine, .onStream, .publishing: break
+        case .inLine: deliveries.update(id) { $0.queuedAt = now?.instant }
+        case .undecided, .awaitingSchema, .held, .onStream, .publishing: break
         }
     }
 
@@ -1435,12 +1444,12 @@ public struct DeliveryEngine: Sendable {
             }
         } else if let reason = arrival.facts.invalidReason {
             conclude(id, with: .invalid(reason), now: now)
+        } else if arrival.facts.isRepeated {
+            conclude(id, with: .duplicateRecipient, now: now)
         } else if let notBefore = arrival.facts.notBefore, notBefore > now.timestamp {
             awaitTime(id, notBefore, now: now)
         } else if arrival.facts.recipientCount > 0 {
             openFanOut(id, arrival)
-        } else if arrival.facts.isRepeated {
-            conclude(id, with: .duplicateRecipient, now: now)
         } else {
             route(id, arrival, now: now)
         }
@@ -1475,6 +1484,13 @@ public struct DeliveryEngine: Sendable {
 
     /// Puts an event off until its `not_before`.
     private mutating func awaitTime(_ id: DeliveryID, _ notBefore: Timestamp, now: Moment) {
+        let arrival = deliveries[id].arrival
+        if arrival.facts.recipientCount > 0,
+            assignment.hasSettledRecipients(arrival.facts.partition, deliveries[id].ledgerEntry)
+        {
+            // An owner whose clock was ahead has begun to send: only the other recipients wait.
+            return openFanOut(id, arrival)
+        }
         let wait = Duration.milliseconds(notBefore.milliseconds - now.timestamp.milliseconds)
         // Once accepted, an event keeps its time, whatever this process allows.
         guard deliveries[id].history != nil || wait <= settings.maxNotBefore else {
@@ -1515,7 +1531,7 @@ public struct DeliveryEngine: Sendable {
         now: Moment
     ) -> Bool {
         guard let shortestDelay = settings.later.delays.first,
-            settings.canPostpone(deliveries[id].arrival)
+            settings.canStayAway(deliveries[id].arrival)
         else { return false }
         let absence = campaigns.putOff(
             campaign,
@@ -1689,7 +1705,7 @@ public struct DeliveryEngine: Sendable {
             approach(id, now: now)
             return
         }
-        move(id, to: .inLine)
+        move(id, to: .inLine, now: now)
         if arrival.facts.isBroadcast {
             // A channel's newest broadcast replaces all older ones.
             for older in dispatch.line(of: device) where older != id { supersede(older, now: now) }
@@ -1872,7 +1888,8 @@ public struct DeliveryEngine: Sendable {
     /// Sends a request again that the peer did not process; it does not count as an attempt.
     ///
     /// At once the first time, then with growing delays. After `retryHereFor` of refusals the event
-    /// goes to a retry topic; if none takes it, it waits here until it is given up or expires.
+    /// goes to a retry topic; if none takes it, it waits here until it is given up or expires. An
+    /// event that is for now or never is given up then.
     private mutating func resend(_ id: DeliveryID, after failure: AttemptFailure, now: Moment) {
         counts.unprocessed += 1
         guard isKept(id) else { return }
@@ -1963,26 +1980,26 @@ public struct DeliveryEngine: Sendable {
         return true
     }
 
-    /// Parks the delivery's credential, and postpones or resends the delivery.
+    /// Parks the delivery's route, and postpones or resends the delivery.
     ///
-    /// - Returns: whether the credential was in use until now.
+    /// - Returns: whether the route was in use until now.
     @discardableResult
     private mutating func parkCredential(
         of id: DeliveryID,
         after failure: AttemptFailure,
         now: Moment
     ) -> Bool {
-        let credential = deliveries[id].routeInUse.credential
+        let route = deliveries[id].routeInUse
         let sentAt = deliveries[id].sentAt ?? now.instant
         let isNew = dispatch.park(
-            credential,
+            route,
             failure.reason,
             sentAt: sentAt,
             now: now.instant,
             using: &random
         )
         guard isKept(id) else { return isNew }
-        let parking = dispatch.parking(of: credential)
+        let parking = dispatch.parking(of: route)
         // It was sent with the previous key; the current one may work.
         if parking.isReplaced(since: sentAt), deliveries[id].attempts < settings.retry.attempts {
             guard !supersededByNewer(id, now: now) else { return isNew }
@@ -1990,7 +2007,7 @@ public struct DeliveryEngine: Sendable {
             approach(id, now: now)
             return isNew
         }
-        postpone(id, because: failure, notBefore: parking.nextDeadline, now: now)
+        postpone(id, because: failure, notBefore: parking.parkedUntil, now: now)
         return isNew
     }
 
@@ -2038,15 +2055,24 @@ public struct DeliveryEngine: Sendable {
 
     /// Sends a delivery in a blocked lane to a retry topic, with all deliveries to its device.
     ///
-    /// The failure names why the lane is blocked.
-    private mutating func postponeBlocked(_ id: DeliveryID, lane: Int, now: Moment) {
+    /// The failure names why the lane is blocked. `isSpared`: the delivery stays.
+    private mutating func postponeBlocked(
+        _ id: DeliveryID,
+        lane: Int,
+        now: Moment,
+        sparing isSpared: (Delivery) -> Bool = { _ in false }
+    ) {
         let (failure, notBefore) = dispatch.blockage(lane: lane)
         // Otherwise the next ones of the device would enter the lane one by one.
-        let line = deliveries[id].line.map { dispatch.line(of: $0) } ?? [id]
-        for member in line.reversed() {
+        for member in line(of: id).reversed() where !isSpared(deliveries[member]) {
             counts.madeRoom += 1
             postpone(member, because: failure, notBefore: notBefore, now: now)
         }
+    }
+
+    /// The deliveries to the same device, newest first, or the delivery alone.
+    private func line(of id: DeliveryID) -> [DeliveryID] {
+        deliveries[id].line.map { dispatch.line(of: $0) } ?? [id]
     }
 
     /// Defers a delivery to a retry topic, or ends it if no tier fits.
@@ -2452,9 +2478,7 @@ public struct DeliveryEngine: Sendable {
 
     public func breaker(of route: Route) -> CircuitBreaker { dispatch.breaker(of: route) }
 
-    public func parking(of credential: Int) -> CredentialParking {
-        dispatch.parking(of: credential)
-    }
+    public func parking(of route: Route) -> CredentialParking { dispatch.parking(of: route) }
 
     /// The route's token fuse; nil: none is configured.
     public func tokenFuse(of route: Route) -> TokenFuse? { hygiene.fuse(of: route) }

@@ -11,7 +11,7 @@ import Vocabulary
 /// the line until it ends.
 ///
 /// A route with its connections, queue and circuit breaker is a *lane*. A lane is *blocked* while
-/// its credential is parked or its breaker is not closed.
+/// it is parked or its breaker is not closed.
 struct Dispatch: Sendable {
     /// A stream opened for a delivery.
     struct Attempt: Sendable {
@@ -28,7 +28,7 @@ struct Dispatch: Sendable {
     /// What a GOAWAY means for the credential.
     enum GoAwayWord {
         case nothing
-        /// The credential is now parked.
+        /// The route is now parked.
         case condemned
         /// The provider token in use at that time has expired.
         case tokenExpired(TokenRefresh)
@@ -42,10 +42,50 @@ struct Dispatch: Sendable {
         case congested
     }
 
+    /// How long the deliveries of a blocked lane may wait for it.
+    struct Patience {
+        fileprivate static let usual = Duration.seconds(5)
+
+        fileprivate let blockedSince: Instant
+        /// Whether the lane's deliveries must make room for others.
+        fileprivate let makesRoom: Bool
+        fileprivate let isParked: Bool
+        /// For deliveries that are for now or never.
+        fileprivate let nowOrNever: Duration
+
+        /// Whether a delivery in the lane must make room, with all of its device's line.
+        ///
+        /// What cannot go to a retry topic keeps waiting while its endpoint may recover, unless its
+        /// lane holds more than its share.
+        func isOver(for delivery: Delivery, now: Instant) -> Bool {
+            let facts = delivery.facts
+            let canRecover = !isParked && (facts.isBroadcast || facts.isNowOrNever)
+            // Not since its record was read: one that was early would leave as soon as it is due,
+            // and never be the probe.
+            guard makesRoom, !canRecover, let queuedAt = delivery.queuedAt else { return false }
+            return now - max(queuedAt, blockedSince) >= Self.usual
+        }
+
+        /// Whether it is too late for a delivery in the lane, or in the line of one.
+        func isTooLate(for delivery: Delivery, now: Instant) -> Bool {
+            guard delivery.facts.isNowOrNever, let queuedAt = delivery.queuedAt else {
+                return false
+            }
+            return now - max(queuedAt, blockedSince) >= nowOrNever
+        }
+
+        /// Whether a delivery stays when another one of its device makes room.
+        func spares(_ delivery: Delivery, now: Instant) -> Bool {
+            delivery.facts.isNowOrNever && !isParked && !isTooLate(for: delivery, now: now)
+        }
+    }
+
     private struct Lane: Sendable {
         var pool: PoolMachine
         var queue: WeightedQueues<Ticket>
         var breaker: CircuitBreaker
+        /// For refusals that concern the environment.
+        var parking: CredentialParking
         var topics = TopicTrials()
         /// When the lane was blocked; nil: it is not.
         var blockedSince: Instant?
@@ -55,8 +95,6 @@ struct Dispatch: Sendable {
         var recipients = 0
     }
 
-    /// How long a delivery waits for a blocked lane before it makes room.
-    private static let patience = Duration.seconds(5)
     /// How many waiting deliveries of each source to consider for a probe.
     private static let probeChoice = 64
     /// The time between two searches for deliveries that have waited too long.
@@ -66,7 +104,7 @@ struct Dispatch: Sendable {
     /// By route index.
     private var lanes: [Lane]
     private var wakes: WakeList
-    /// By credential index in the configuration.
+    /// For refusals that concern both environments; by credential index in the configuration.
     private var parking: [CredentialParking]
     /// When a GOAWAY called the provider token expired, if no answer has shown it valid since; by
     /// credential index.
@@ -86,7 +124,8 @@ struct Dispatch: Sendable {
             return Lane(
                 pool: PoolMachine(limits: settings.pool, requiresProof: !isProven),
                 queue: WeightedQueues(weights: settings.sourceWeights),
-                breaker: CircuitBreaker(limits: settings.breaker)
+                breaker: CircuitBreaker(limits: settings.breaker),
+                parking: CredentialParking(limits: settings.parking)
             )
         }
         wakes = WakeList(count: lanes.count)
@@ -258,7 +297,7 @@ struct Dispatch: Sendable {
     /// A stream was opened for that delivery.
     mutating func sent(lane index: Int) {
         lanes[index].breaker.requestStarted()
-        parking[Route(index: index).credential].requestStarted()
+        changeParking(lane: index) { $0.requestStarted() }
     }
 
     // MARK: Attempts
@@ -288,14 +327,13 @@ struct Dispatch: Sendable {
             lanes[lane].breaker.requestSucceeded(sentAt: attempt.sentAt, now: now)
         }
         if verdict.worth == .credential {
-            parking[credential].worked()
+            changeParking(lane: lane) { $0.worked() }
             if let expiredAt = tokenExpiredAt[credential], attempt.sentAt >= expiredAt {
                 tokenExpiredAt[credential] = nil
             }
         } else {
-            // The conclusion of the delivery either parks the credential or leaves it to the next
-            // probe.
-            parking[credential].requestAbandoned()
+            // The conclusion of the delivery either parks the route or leaves it to the next probe.
+            changeParking(lane: lane) { $0.requestAbandoned() }
         }
         if let line = attempt.line, !verdict.throttlesDevice { pacing.relieved(line) }
         return hasFailed
@@ -323,7 +361,7 @@ struct Dispatch: Sendable {
         } else {
             lanes[attempt.route.index].breaker.requestAbandoned(sentAt: attempt.sentAt)
         }
-        parking[attempt.route.credential].requestAbandoned()
+        changeParking(lane: attempt.route.index) { $0.requestAbandoned() }
         return hasFailed
     }
 
@@ -359,6 +397,24 @@ struct Dispatch: Sendable {
         return connectionSteps(steps, lane: attempt.route.index)
     }
 
+    /// Stops using the route's connections, because one of them called its provider token expired.
+    ///
+    /// Each of them may keep refusing newer tokens. A late answer on a connection that is no longer
+    /// used says nothing about its successors.
+    mutating func renew(
+        after attempt: Attempt,
+        now: Instant,
+        using random: inout SeededGenerator
+    ) -> [ConnectionStep] {
+        let lane = attempt.route.index
+        let connection = lanes[lane].pool.connections.first { $0.id == attempt.connection }
+        guard connection?.isUsable == true else { return [] }
+        let retired = retire(attempt, now: now, using: &random)
+        var steps: [PoolMachine.Action] = []
+        lanes[lane].pool.renewed(actions: &steps)
+        return retired + connectionSteps(steps, lane: lane)
+    }
+
     /// APNs accepted a notification for the topic.
     mutating func topicWorked(_ topic: KeyedHash, on route: Route) {
         lanes[route.index].topics.worked(topic)
@@ -391,40 +447,56 @@ struct Dispatch: Sendable {
 
     // MARK: Credentials
 
-    /// Parks a credential that APNs refuses.
+    /// Parks a route whose credential APNs refuses, and usually the other environment's with it.
     ///
-    /// - Returns: false if it is parked already, or was replaced since `sentAt`.
+    /// - Returns: false if it is parked already, or its credential was replaced since `sentAt`.
     @discardableResult
     mutating func park(
-        _ credential: Int,
+        _ route: Route,
         _ reason: Reason,
         sentAt: Instant,
         now: Instant,
         using random: inout SeededGenerator
     ) -> Bool {
-        touchLanes(of: credential)
-        return parking[credential].refused(reason, sentAt: sentAt, now: now, using: &random)
+        for other in Route.all(of: route.credential) { wakes.touch(other.index) }
+        func refused(_ parking: inout CredentialParking) -> Bool {
+            parking.refused(reason, sentAt: sentAt, now: now, using: &random)
+        }
+        return reason.isOfEnvironment
+            ? refused(&lanes[route.index].parking) : refused(&parking[route.credential])
     }
+
+    private mutating func changeParking(
+        lane index: Int,
+        _ change: (inout CredentialParking) -> Void
+    ) {
+        change(&lanes[index].parking)
+        change(&parking[Route(index: index).credential])
+    }
+
+    /// Why the route is parked: for this environment, or for both.
+    func parking(of route: Route) -> CredentialParking {
+        let shared = parking[route.credential]
+        return shared.isWorking ? lanes[route.index].parking : shared
+    }
+
+    private func parking(lane index: Int) -> CredentialParking { parking(of: Route(index: index)) }
 
     /// The key or certificate was reloaded; it is tried at once, on new connections.
     mutating func credentialReplaced(_ credential: Int, now: Instant) -> [ConnectionStep] {
         parking[credential].replaced(now: now)
         tokenExpiredAt[credential] = nil
         var result: [ConnectionStep] = []
-        for environment in APNsEnvironment.allCases {
-            let lane = Route(credential: credential, environment: environment).index
+        for lane in Route.all(of: credential).map(\.index) {
+            lanes[lane].parking.replaced(now: now)
             var steps: [PoolMachine.Action] = []
             lanes[lane].pool.credentialReplaced(actions: &steps)
+            // The new key may have other topics.
+            lanes[lane].topics = TopicTrials()
             result += connectionSteps(steps, lane: lane)
+            wakes.touch(lane)
         }
-        touchLanes(of: credential)
         return result
-    }
-
-    private mutating func touchLanes(of credential: Int) {
-        for environment in APNsEnvironment.allCases {
-            wakes.touch(Route(credential: credential, environment: environment).index)
-        }
     }
 
     // MARK: Connections
@@ -474,7 +546,7 @@ struct Dispatch: Sendable {
             tokenExpiredAt[credential] = nil
         case .delivered, .unregistered, .rejected, .retryHere, .retryElsewhere: return .nothing
         }
-        park(credential, reason, sentAt: now, now: now, using: &random)
+        park(Route(index: lane), reason, sentAt: now, now: now, using: &random)
         return .condemned
     }
 
@@ -496,22 +568,16 @@ struct Dispatch: Sendable {
         let isWanted = !lanes[lane].queue.isEmpty
         let connection = lanes[lane].pool.connections.first { $0.id == id }
         let wasOfUse = connection?.wasOfUse(isWanted: isWanted) ?? true
-        let credential = Route(index: lane).credential
+        let route = Route(index: lane)
         // A peer that asks for a certificate where none is configured is not APNs.
         let isCondemned =
             cause == .certificateRefused && connection?.isSuperseded == false
-            && settings.credentials[credential].isProvenByHandshake
+            && settings.credentials[route.credential].isProvenByHandshake
         if isCondemned {
-            park(
-                credential,
-                .local(.certificateRefused),
-                sentAt: now,
-                now: now,
-                using: &random
-            )
+            park(route, .local(.certificateRefused), sentAt: now, now: now, using: &random)
         }
         lanes[lane].pool.connectionClosed(id, now: now, using: &random)
-        if !wasOfUse, parking[credential].isWorking, lanes[lane].pool.usableConnections == 0 {
+        if !wasOfUse, parking(lane: lane).isWorking, lanes[lane].pool.usableConnections == 0 {
             lanes[lane].breaker.connectFailed()
         }
         return isCondemned
@@ -524,13 +590,13 @@ struct Dispatch: Sendable {
 
     mutating func laneBegan(_ index: Int, now: Instant) {
         lanes[index].breaker.timeAdvanced(now: now)
-        parking[Route(index: index).credential].timeAdvanced(now: now)
+        changeParking(lane: index) { $0.timeAdvanced(now: now) }
     }
 
     /// The steps for the lane's connections, after its streams were opened.
     mutating func laneEnded(_ index: Int, now: Instant) -> [ConnectionStep] {
         var steps: [PoolMachine.Action] = []
-        if case .parked = parking[Route(index: index).credential].phase {
+        if isParked(lane: index) {
             lanes[index].pool.suspended(actions: &steps)
         } else {
             lanes[index].pool.resumed()
@@ -560,6 +626,7 @@ struct Dispatch: Sendable {
         }
         consider(lanes[index].pool.nextDeadline(now: now))
         consider(lanes[index].breaker.nextDeadline)
+        consider(lanes[index].parking.nextDeadline)
         consider(parking[Route(index: index).credential].nextDeadline)
         return next
     }
@@ -583,32 +650,44 @@ struct Dispatch: Sendable {
 
     // MARK: Blocked lanes
 
+    private func isParked(lane index: Int) -> Bool {
+        lanes[index].parking.parkedUntil != nil
+            || parking[Route(index: index).credential].parkedUntil != nil
+    }
+
     /// Whether the lane must not open streams freely.
     private func isBlocked(lane index: Int) -> Bool {
-        lanes[index].breaker.phase != .closed || !parking[Route(index: index).credential].isWorking
+        lanes[index].breaker.phase != .closed || !parking(lane: index).isWorking
     }
 
     /// Whether the lane may open a stream now.
     private func admits(lane index: Int) -> Bool {
-        lanes[index].breaker.admits && parking[Route(index: index).credential].admits
+        lanes[index].breaker.admits && lanes[index].parking.admits
+            && parking[Route(index: index).credential].admits
     }
 
     /// Whether the lane makes progress, or would if it had something to send.
     ///
-    /// Only deliveries end a time of probes, and a lane with little traffic may have none.
+    /// Only deliveries end a time of probes, and a lane with little traffic may have none. In an
+    /// environment that the credential is not good for, no event is expected to succeed.
     private func canFlow(lane index: Int) -> Bool {
-        !isBlocked(lane: index) || lanes[index].queue.isEmpty && admits(lane: index)
+        !isBlocked(lane: index)
+            || lanes[index].queue.isEmpty && admits(lane: index) && lanes[index].parking.isWorking
     }
 
     /// Whether deliveries in a blocked lane must make room.
     ///
     /// Only if another lane can make progress; otherwise they stay, and the partitions are paused.
     private func makesRoom(lane index: Int) -> Bool {
-        guard settings.canPostpone || !parking[Route(index: index).credential].isWorking else {
+        guard settings.canPostpone || !parking(lane: index).isWorking else {
             return false
         }
+        // What parks this lane may park the credential's other one.
+        let credential = Route(index: index).credential
+        let isShared = !parking[credential].isWorking
         return lanes.indices.contains {
             $0 != index && lanes[$0].pool.isInUse && canFlow(lane: $0)
+                && !(isShared && Route(index: $0).credential == credential)
         }
     }
 
@@ -634,7 +713,7 @@ struct Dispatch: Sendable {
         guard settings.canPostpone, lanes[index].held * 2 > settings.intake.events, isNearlyFull,
             let first = lanes[index].queue.first(where: { table.holder(of: $0) != nil })
                 .flatMap(table.holder(of:)),
-            let queuedAt = table[first].queuedAt, queuedAt + Self.patience <= now,
+            let queuedAt = table[first].queuedAt, queuedAt + Patience.usual <= now,
             makesRoom(lane: index)
         else { return nil }
         return .congested
@@ -662,12 +741,12 @@ struct Dispatch: Sendable {
 
     /// Why a lane is blocked, and when it may reopen.
     func blockage(lane index: Int) -> (failure: AttemptFailure, notBefore: Instant?) {
-        let parking = parking[Route(index: index).credential]
+        let parking = parking(lane: index)
         let failure = AttemptFailure(
             reason: parking.reason ?? .local(.endpointUnavailable),
             httpStatus: nil
         )
-        return (failure, parking.nextDeadline ?? lanes[index].breaker.nextDeadline)
+        return (failure, parking.parkedUntil ?? lanes[index].breaker.nextDeadline)
     }
 
     /// The newest deliveries of lines that are too long.
@@ -683,7 +762,7 @@ struct Dispatch: Sendable {
             let newest = line.dropLast(allowance)
             guard let oldest = newest.last else { return newest }
             let arrival = table[oldest].arrival
-            let isPatient = arrival.facts.receivedAt.instant + Self.patience > now
+            let isPatient = arrival.facts.receivedAt.instant + Patience.usual > now
             return arrival.facts.isBroadcast || isPatient ? [] : newest
         }
     }
@@ -711,35 +790,20 @@ struct Dispatch: Sendable {
             .compactMap(table.holder(of:))
     }
 
-    /// Since when a lane has been blocked that must make room; nil: its deliveries may keep
-    /// waiting.
-    func inTheWaySince(lane index: Int) -> Instant? {
-        isBlocked(lane: index) && makesRoom(lane: index) ? lanes[index].blockedSince : nil
-    }
-
-    /// Whether a delivery in a blocked lane has waited for it long enough.
-    ///
-    /// A broadcast cannot go to a retry topic, so it keeps waiting while its endpoint may recover,
-    /// unless its lane holds more than its share.
-    func hasWaitedTooLong(
-        _ delivery: Delivery,
-        lane index: Int,
-        blockedSince: Instant,
-        now: Instant
-    ) -> Bool {
-        guard let queuedAt = delivery.queuedAt,
-            !delivery.facts.isBroadcast || !parking[Route(index: index).credential].isWorking
-        else { return false }
-        // Not since its record was read: one that was early would leave as soon as it is due, and
-        // never be the probe.
-        return max(queuedAt, blockedSince) + Self.patience <= now
+    /// How long the deliveries of a lane may wait for it; nil: it is not blocked.
+    func patience(lane index: Int) -> Patience? {
+        guard isBlocked(lane: index), let since = lanes[index].blockedSince else { return nil }
+        return Patience(
+            blockedSince: since,
+            makesRoom: makesRoom(lane: index),
+            isParked: !parking(lane: index).isWorking,
+            nowOrNever: settings.retryHereFor
+        )
     }
 
     // MARK: Queries
 
     func breaker(of route: Route) -> CircuitBreaker { lanes[route.index].breaker }
-
-    func parking(of credential: Int) -> CredentialParking { parking[credential] }
 
     func pool(of route: Route) -> PoolMachine { lanes[route.index].pool }
 

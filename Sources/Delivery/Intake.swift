@@ -250,9 +250,9 @@ struct Intake: Sendable {
         now: Instant
     ) -> SchemaStep {
         let isEvent = arrival.facts.kind != .invalid
-        let canPostpone = isEvent && settings.canPostpone(arrival)
+        let canGiveUp = isEvent && settings.canStayAway(arrival)
         let isFirst = schemaWaits.waits[schema] == nil
-        if hasFailed(schema), schemaWaits.count >= settings.shareOfBlocked, canPostpone {
+        if hasFailed(schema), schemaWaits.count >= settings.shareOfBlocked, canGiveUp {
             return .giveUp
         }
         schemaWaits.append(
@@ -260,7 +260,7 @@ struct Intake: Sendable {
                 delivery: id,
                 since: now,
                 isEvent: isEvent,
-                canPostpone: canPostpone
+                canGiveUp: canGiveUp
             ),
             for: schema
         )
@@ -292,7 +292,7 @@ struct Intake: Sendable {
         var givenUp: [(delivery: DeliveryID, hadTime: Bool)] = []
         for waiter in wait.waiters {
             let isInTime = due <= waiter.since + settings.retryHereFor
-            let makesRoom = excess > 0 && waiter.canPostpone
+            let makesRoom = excess > 0 && waiter.canGiveUp
             if isInTime, !makesRoom {
                 remaining.append(waiter)
                 continue

@@ -64,6 +64,8 @@ struct Retry: Sendable {
             notBefore: now + settings.retry.asked(retryAfter),
             delay: settings.retry.delay(
                 beforeAttempt: delivery.attempts + 1,
+                // No retry topic takes it when its attempts are over.
+                isEndless: delivery.facts.isNowOrNever,
                 retryAfter: retryAfter,
                 using: &random
             )
@@ -109,7 +111,7 @@ struct Retry: Sendable {
     /// The retry topic that an event goes to next; nil: none.
     ///
     /// The event's next round must be due before its `expiration` and within `giveUpAfter` of its
-    /// first failure.
+    /// first failure. An event that is for now or never has no next round.
     func deferral(
         of delivery: Delivery,
         because failure: AttemptFailure,
@@ -153,7 +155,7 @@ struct Retry: Sendable {
         until limit: Timestamp? = nil,
         now: Moment
     ) -> Deferral? {
-        guard settings.canPostpone(delivery.arrival), let tier = settings.later.tier(within: time)
+        guard settings.canStayAway(delivery.arrival), let tier = settings.later.tier(within: time)
         else { return nil }
         let latest = now.timestamp.advanced(by: settings.later.delays[tier])
         let dueAt = limit.map { min($0, latest) } ?? latest
@@ -169,7 +171,9 @@ struct Retry: Sendable {
 
     /// When the event is given up.
     func giveUpAt(_ delivery: Delivery, now: Moment) -> Timestamp {
-        firstFailure(of: delivery, now: now).advanced(by: settings.giveUpAfter)
+        let patience =
+            delivery.facts.isNowOrNever ? settings.retryHereFor : settings.giveUpAfter
+        return firstFailure(of: delivery, now: now).advanced(by: patience)
     }
 
     /// Whether a record comes out of its retry topic too late, after the event should have been

@@ -16,8 +16,11 @@ package struct CurrentFaults: Sendable {
     /// The first error of a transaction since the last committed one.
     private var transactionError: KafkaError?
     private var assignedPartitions: Set<PartitionID> = []
-    /// Why APNs refuses the credential, by route.
-    package private(set) var credentials: [Route: String] = [:]
+    /// Why APNs refuses the credential, and when it last did, by route.
+    private var credentials: [Route: (reason: String, at: Instant)] = [:]
+    /// A parked credential is forgotten no later.
+    private static let credentialLifetime =
+        CredentialParking.Limits().maxWait + CredentialParking.memory
     private var replacedAt: [Int: Instant] = [:]
     /// Why the last connection failed, by route.
     package private(set) var connections: [Route: String] = [:]
@@ -133,11 +136,24 @@ package struct CurrentFaults: Sendable {
     /// - Returns: Whether this is new.
     ///
     /// An answer to a request with a replaced key or certificate is ignored.
-    package mutating func credentialFailed(_ route: Route, _ reason: String, sentAt: Instant)
-        -> Bool
-    {
+    package mutating func credentialFailed(
+        _ route: Route,
+        _ reason: String,
+        sentAt: Instant,
+        now: Instant
+    ) -> Bool {
         if let replacedAt = replacedAt[route.credential], sentAt < replacedAt { return false }
-        return credentials.updateValue(reason, forKey: route) != reason
+        let known = credential(of: route, now: now)
+        credentials[route] = (reason, now)
+        return known != reason
+    }
+
+    /// Why APNs refuses the credential; nil: it does not, or has not been asked for long.
+    package func credential(of route: Route, now: Instant) -> String? {
+        guard let (reason, at) = credentials[route], now - at < Self.credentialLifetime else {
+            return nil
+        }
+        return reason
     }
 
     /// The credential uses another key or certificate from now on.

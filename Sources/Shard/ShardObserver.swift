@@ -513,7 +513,7 @@ package struct ShardObserver {
             route: attempt.route.index,
             nanoseconds: now.instant.nanoseconds - attempt.sentAt.nanoseconds
         )
-        judge(answer, attempt)
+        judge(answer, attempt, now.instant)
     }
 
     private mutating func compareClocks(
@@ -539,7 +539,7 @@ package struct ShardObserver {
     }
 
     /// Records problems of the credential, for readiness and the log.
-    private mutating func judge(_ answer: APNsAnswer, _ attempt: JudgedAttempt) {
+    private mutating func judge(_ answer: APNsAnswer, _ attempt: JudgedAttempt, _ now: Instant) {
         let route = attempt.route
         if attempt.verdict.fault == .server {
             let reason = answer.reason.map { " \($0.text)" } ?? ""
@@ -550,7 +550,9 @@ package struct ShardObserver {
             return
         }
         let reason = answer.reason?.text ?? "status \(answer.status)"
-        guard faults.credentialFailed(route, reason, sentAt: attempt.sentAt) else { return }
+        guard faults.credentialFailed(route, reason, sentAt: attempt.sentAt, now: now) else {
+            return
+        }
         var facts = facts(route)
         facts[.reason] = reason
         tellRefusedCredential(facts)
@@ -611,7 +613,12 @@ package struct ShardObserver {
         facts[.reason] = reason?.text ?? "none"
         facts[.error] = farewell.description
         if isCondemned,
-            faults.credentialFailed(route, reason?.text ?? "GOAWAY", sentAt: now.instant)
+            faults.credentialFailed(
+                route,
+                reason?.text ?? "GOAWAY",
+                sentAt: now.instant,
+                now: now.instant
+            )
         {
             tellRefusedCredential(facts)
         } else {
@@ -634,7 +641,13 @@ package struct ShardObserver {
         var facts = facts(route, id)
         facts[.error] = failure.description
         if isCondemned {
-            guard faults.credentialFailed(route, failure.description, sentAt: now.instant)
+            guard
+                faults.credentialFailed(
+                    route,
+                    failure.description,
+                    sentAt: now.instant,
+                    now: now.instant
+                )
             else { return }
             facts[.reason] = LocalReason.certificateRefused.rawValue
             return tellRefusedCredential(facts)
@@ -800,10 +813,10 @@ package struct ShardObserver {
     }
 
     private func trouble(_ route: Route, _ engine: inout DeliveryEngine, _ now: Moment) -> String? {
-        if let reason = engine.parking(of: route.credential).reason {
+        if let reason = engine.parking(of: route).reason {
             return "parked: \(reason.text)"
         }
-        if let reason = faults.credentials[route] { return reason }
+        if let reason = faults.credential(of: route, now: now.instant) { return reason }
         let endpoint = "apns.endpoints.\(route.environment.rawValue)"
         guard engine.pool(of: route).usableConnections > 0 else {
             return "\(endpoint): \(faults.connections[route] ?? "connecting")"
@@ -819,7 +832,9 @@ package struct ShardObserver {
     private func recordRoutes(_ engine: inout DeliveryEngine) {
         metrics.rateLimitedEvents.set(engine.rateLimitedCount)
         for credential in credentials.indices {
-            let isWorking = engine.parking(of: credential).isWorking
+            let isWorking = Route.all(of: credential).allSatisfy {
+                engine.parking(of: $0).isWorking
+            }
             metrics.parkedCredentials[credential].set(isWorking ? 0 : 1)
         }
         for route in routes {

@@ -36,6 +36,8 @@ final class Member {
     var knownCuts: [PartitionID: Int] = [:]
     /// The offsets that the metadata marked as settled at the start of the assignment.
     var settledBefore: [PartitionID: SettledOffsets] = [:]
+    /// Partitions whose stored metadata was tampered with.
+    var forged: Set<PartitionID> = []
     /// The same, for recipients of records that were not settled; by offset.
     var recipientsBefore: [PartitionID: [Int64: MarkedRecipients]] = [:]
     /// When it started reading the present assignment; nil: none.

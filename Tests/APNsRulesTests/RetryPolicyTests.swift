@@ -25,6 +25,8 @@ import Vocabulary
         #expect(policy.delay(beforeAttempt: 2, using: &random) != nil)
         #expect(policy.delay(beforeAttempt: 3, using: &random) == nil)
         #expect(policy.delay(beforeAttempt: 3, retryAfter: .seconds(1), using: &random) == nil)
+        #expect(policy.delay(beforeAttempt: 3, isEndless: true, using: &random) != nil)
+        #expect(policy.delay(beforeAttempt: .max, isEndless: true, using: &random) != nil)
     }
 
     @Test func `Retry-After is the minimum, and jitter is added`() throws {

@@ -148,7 +148,7 @@ import Vocabulary
         for name in names { bench.answer(name, status) }
         #expect(bench.turn() == [])
         #expect(bench.engine.breaker(of: BulkheadBench.news).phase != .closed)
-        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking)
         for _ in 0..<60 {
             let probes = bench.turn(after: .milliseconds(500))
             #expect(probes.count <= 1)
@@ -449,7 +449,7 @@ import Vocabulary
         try bench.arrive("2")
         try bench.arrive("mail", app: "Mail")
         #expect(bench.turn() == ["mail"])
-        #expect(bench.engine.parking(of: 0).reason == .apns(reason))
+        #expect(bench.engine.parking(of: BulkheadBench.news).reason == .apns(reason))
         #expect(bench.usableConnections(of: BulkheadBench.news) == 0)
         // Other events are sent, so events of the parked credential do not wait forever.
         for _ in 0..<6 { bench.turn(after: .seconds(1)) }
@@ -467,7 +467,7 @@ import Vocabulary
         #expect(bench.turn() == ["3"], "one probe")
         bench.answer("3")
         #expect(bench.turn() == ["4"])
-        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking)
     }
 
     @Test func `a parked credential closes all its connections, and other credentials keep theirs`()
@@ -486,8 +486,43 @@ import Vocabulary
             bench.turn(after: .seconds(1))
             #expect(bench.engine.pool(of: BulkheadBench.news).connections.isEmpty)
         }
-        #expect(bench.engine.parking(of: 1).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.mail).isWorking)
         #expect(bench.engine.pool(of: BulkheadBench.mail).usableConnections > 0)
+    }
+
+    @Test(arguments: [
+        (APNsReason.badEnvironmentKeyIdInToken, isForBoth: false),
+        (.badCertificateEnvironment, false), (.invalidProviderToken, true),
+    ])
+    func `a refusal in one environment parks the other's route only if the key is revoked`(
+        reason: APNsReason,
+        isForBoth: Bool
+    ) throws {
+        var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
+        let sandbox = Route(credential: 0, environment: .sandbox)
+        try bench.arrive("sandbox") { $0.environment = .sandbox }
+        bench.turn()
+        let connection = try #require(bench.routes.first { $0.value == sandbox }?.key)
+        bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
+        #expect(bench.turn() == ["sandbox"])
+        bench.answer("sandbox", 403, reason)
+        try bench.arrive("production")
+        #expect(bench.turn() == (isForBoth ? [] : ["production"]))
+        #expect(bench.engine.parking(of: sandbox).reason == .apns(reason))
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking != isForBoth)
+        #expect(bench.engine.parking(of: BulkheadBench.mail).isWorking)
+        // A probe in one environment decides for both.
+        guard isForBoth else { return }
+        bench.turn(after: .seconds(60))
+        try bench.arrive("probe")
+        bench.turn()
+        let again = try #require(
+            bench.routes.filter { $0.value == BulkheadBench.news }.keys.max()
+        )
+        bench.engine.connectionOpened(again, maxConcurrentStreams: 100, now: bench.now)
+        #expect(bench.turn() == ["probe"])
+        bench.answer("probe")
+        #expect(bench.engine.parking(of: sandbox).isWorking)
     }
 
     @Test func `a key revoked through another credential closes its connections, too`() throws {
@@ -496,8 +531,8 @@ import Vocabulary
         bench.engine.keyRevoked(0, now: bench.now)
         bench.turn()
         #expect(bench.lastTurn.connections.contains(.drain(connection)))
-        #expect(bench.engine.parking(of: 0).reason == .apns(.invalidProviderToken))
-        #expect(bench.engine.parking(of: 1).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).reason == .apns(.invalidProviderToken))
+        #expect(bench.engine.parking(of: BulkheadBench.mail).isWorking)
     }
 
     @Test func `a replaced credential drains its connections, and open requests finish`()
@@ -536,7 +571,7 @@ import Vocabulary
         bench.turn()
         bench.engine.credentialReplaced(0, now: bench.now)
         bench.turn()
-        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking)
         #expect(
             bench.lastTurn.connections.contains { if case .connect = $0 { true } else { false } }
         )
@@ -550,8 +585,8 @@ import Vocabulary
         var bench = try BulkheadBench()
         let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
         bench.engine.goAwayReceived(connection, reason: .apns(reason), now: bench.now)
-        #expect(bench.engine.parking(of: 0).isWorking == isWorking)
-        #expect(bench.engine.parking(of: 1).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking == isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.mail).isWorking)
     }
 
     @Test(arguments: [true, false])
@@ -585,7 +620,7 @@ import Vocabulary
         #expect(bench.turn() == ["1"])
         let sentAt = bench.now.instant
         #expect(try sendAway("1").map(\.sentAt) == [sentAt])
-        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking)
         try send("1")
         if freshTokenWorks {
             bench.answer("1")
@@ -593,9 +628,35 @@ import Vocabulary
             bench.turn()
         }
         #expect(try sendAway("1").count == (freshTokenWorks ? 1 : 0))
-        #expect(bench.engine.parking(of: 0).isWorking == freshTokenWorks)
-        let reason = bench.engine.parking(of: 0).reason
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking == freshTokenWorks)
+        let reason = bench.engine.parking(of: BulkheadBench.news).reason
         #expect(reason == (freshTokenWorks ? nil : .apns(.expiredProviderToken)))
+    }
+
+    @Test func `after an expired provider token, a request is sent on a new connection`() throws {
+        var bench = try BulkheadBench { $0.pool.minConnections = 2 }
+        func connections() -> [ConnectionID] {
+            bench.routes.filter { $0.value == BulkheadBench.news }.keys.sorted()
+        }
+        let old = connections()
+        #expect(old.count == 2)
+        // APNs refuses two requests, the second after its connection is no longer used.
+        for name in ["1", "2"] { try bench.arrive(name) }
+        bench.turn()
+        bench.answer("1", 403, .expiredProviderToken)
+        #expect(bench.turn() == [])
+        for connection in old {
+            #expect(bench.lastTurn.connections.contains(.drain(connection)))
+        }
+        for _ in 0..<20 where connections().count == 2 { bench.turn(after: .milliseconds(100)) }
+        let new = try #require(connections().last)
+        bench.engine.connectionOpened(new, maxConcurrentStreams: 1, now: bench.now)
+        #expect(bench.turn() == ["1"])
+        bench.answer("2", 403, .expiredProviderToken)
+        bench.turn()
+        #expect(!bench.lastTurn.connections.contains(.drain(new)))
+        bench.answer("1")
+        #expect(bench.turn() == ["2"])
     }
 
     @Test func `an event refused because of the old key is sent again with the new one`() throws {
@@ -606,7 +667,7 @@ import Vocabulary
         bench.engine.credentialReplaced(0, now: bench.now)
         bench.answer("1", 403, .invalidProviderToken)
         bench.turn()
-        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking)
         #expect(bench.reasons["1"] == nil, "it waits for a connection of the new key")
         let connection = try #require(bench.lastTurn.connection)
         bench.engine.connectionOpened(connection, maxConcurrentStreams: 1, now: bench.now)
@@ -623,7 +684,7 @@ import Vocabulary
             now: bench.now
         )
         #expect(!isCondemned)
-        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking)
     }
 
     @Test(arguments: [(canPostpone: true, attempts: 1), (false, 2)])

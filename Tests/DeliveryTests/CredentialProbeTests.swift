@@ -49,7 +49,7 @@ import Vocabulary
         #expect(sent.count == 1, "one at a time")
         bench.answer(try #require(sent.first))
         bench.turn()
-        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.engine.parking(of: BulkheadBench.news).isWorking)
     }
 
     @Test(arguments: [
@@ -75,7 +75,7 @@ import Vocabulary
             guard !isParked else { break }
             bench.turn(after: .seconds(5))
         }
-        let parking = bench.engine.parking(of: 0)
+        let parking = bench.engine.parking(of: BulkheadBench.news)
         #expect(parking.reason == (isParked ? .local(.certificateRefused) : nil))
         #expect((parking.nextDeadline != nil) == isParked)
         #expect((bench.engine.breaker(of: BulkheadBench.news).phase == .closed) == isParked)

@@ -221,7 +221,7 @@ struct Desk {
         arguments: [
             // No tiers; expired before, at and after the due time; by the first failure's age.
             ([], nil, 86_400, nil), ([60], 60, 86_400, nil), ([60], 61, 86_400, 0),
-            ([60], 0, 86_400, 0), ([60], nil, 60, nil), ([60], nil, 61, 0),
+            ([60], nil, 60, nil), ([60], nil, 61, 0),
         ] as [([Int], Int64?, Int, Int?)]
     )
     func `nothing is deferred beyond its expiration or the time to give up`(
@@ -233,9 +233,7 @@ struct Desk {
         var desk = try Desk(later: later, giveUpAfter: .seconds(giveUpAfter))
         let actions = try desk.fail(
             try desk.arrive(0) { event in
-                event.expiration = expiration.map {
-                    $0 == 0 ? 0 : Desk.startMilliseconds / 1000 + $0
-                }
+                event.expiration = expiration.map { Desk.startMilliseconds / 1000 + $0 }
             }
         )
         #expect(desk.deferral(actions)?.tier == tier)
@@ -244,6 +242,16 @@ struct Desk {
         #expect(outcome.kind == .undeliverable)
         #expect(outcome.reason == .apns(.serviceUnavailable))
         #expect(outcome.httpStatus == 503)
+    }
+
+    @Test func `an event for now or never still goes to a retry topic until its time`() throws {
+        var desk = try Desk()
+        let time = Timestamp(milliseconds: Desk.startMilliseconds + 900_000)
+        let early = try desk.arrive(0) {
+            $0.expiration = 0
+            $0.notBefore = time
+        }
+        #expect(desk.deferral(early)?.dueAt == time)
     }
 
     @Test func `the wait that APNs asks for decides the tier`() throws {

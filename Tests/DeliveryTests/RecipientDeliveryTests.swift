@@ -337,15 +337,38 @@ import Vocabulary
         #expect(bench.engine.campaignProgress.map(\.waiting) == [3])
     }
 
-    @Test func `after a crash, only recipients that are not settled are sent again`() throws {
+    @Test func `a partition that returns has its recipients sent in the order of its log`() throws {
+        let name = try #require(CampaignName("spring"))
         var bench = try Self.provenBench()
-        let turn = Self.arrive(Self.distinctTokens(10), &bench)
+        var orders = CampaignOrders()
+        _ = orders.set(CampaignOrder(.paused), for: name, writtenAt: bench.now.timestamp)
+        bench.engine.campaignsOrdered(orders, share: 1, now: bench.now)
+        for offset in [Int64(1), 2] {
+            #expect(Self.arrive(["1a", "1b"], at: offset, of: name, &bench).sends.isEmpty)
+        }
+        _ = bench.partitionReturns(
+            with: PartitionCommit(partition: Bench.partition, offset: Offset(1), metadata: "")
+        )
+        bench.engine.campaignsOrdered(CampaignOrders(), share: 1, now: bench.now)
+        // Both are read in one turn, and take the places that they had, in another order.
+        bench.hear(1, .fanOut(Self.event(["1a", "1b"], name), awaiting: nil))
+        bench.hear(2, .fanOut(Self.event(["1c", "1d"], name), awaiting: nil))
+        let sends = Self.takeRecipients(&bench).sends
+        #expect(sends.map(\.arrival.record.offset) == [1, 1, 2, 2].map { Offset($0) })
+    }
+
+    /// Of ten recipients, the first six are settled when the process crashes.
+    ///
+    /// - Returns: a bench that has the partition next, and the record's committed state.
+    private static func crash(
+        notBefore: Timestamp? = nil,
+        _ change: (inout EngineSettings) -> Void = { _ in }
+    ) throws -> Bench {
+        var bench = try provenBench(change)
+        let turn = arrive(distinctTokens(10), notBefore: notBefore, &bench)
         for send in turn.sends.prefix(6) {
-            bench.engine.responseArrived(
-                APNsAnswer(status: 200),
-                for: send.delivery,
-                now: bench.now
-            )
+            let answer = APNsAnswer(status: 200)
+            bench.engine.responseArrived(answer, for: send.delivery, now: bench.now)
         }
         for record in bench.turn().publications { bench.engine.published(record.tag) }
         let commit = try #require(
@@ -355,7 +378,7 @@ import Vocabulary
         )
         #expect(commit.offset == Offset(1))
 
-        var next = try Bench(isAssigned: false, seed: 2)
+        var next = try Bench(isAssigned: false, seed: 2, change)
         next.engine.partitionsAssigned([Bench.partition], of: Bench.table)
         let stored = CommittedPosition(offset: commit.offset, metadata: commit.metadata)
         next.engine.storedOffsetsFetched([Bench.partition: stored], now: next.now)
@@ -366,11 +389,30 @@ import Vocabulary
             now: next.now
         )
         next.engine.endSeen(Bench.partition, Offset(2))
+        return next
+    }
+
+    @Test func `after a crash, only recipients that are not settled are sent again`() throws {
+        var next = try Self.crash()
         let again = Self.arrive(Self.distinctTokens(10), &next)
         #expect(again.sends.map(\.arrival.recipient) == [6])
         let first = try #require(Bench.sent(again))
         next.engine.responseArrived(APNsAnswer(status: 200), for: first, now: next.now)
         #expect(next.turn().sends.map(\.arrival.recipient) == [7, 8, 9])
+        #expect(next.engine.counts.consumed == 4)
+    }
+
+    /// The clock of the next process is five seconds behind.
+    @Test func `recipients that are settled do not wait for their time once more`() throws {
+        let start = try Bench().now.timestamp
+        let time = Timestamp(milliseconds: start.milliseconds + 2000)
+        var next = try Self.crash(notBefore: time) { $0.later = RetryTiers([.seconds(60)]) }
+        var deferred = Self.arrive(Self.distinctTokens(10), notBefore: time, &next).publications
+        deferred += next.turn(after: .seconds(1)).publications
+        let groups = deferred.compactMap(\.conclusion.deferral)
+        #expect(groups.map { $0.recipients.map(\.index) } == [[6, 7, 8, 9]])
+        #expect(groups.map(\.dueAt) == [time])
+        #expect(groups.flatMap(\.recipients).allSatisfy { $0.reason == .local(.notDueYet) })
         #expect(next.engine.counts.consumed == 4)
     }
 }

@@ -27,8 +27,12 @@ private struct Account {
     struct LogRecord {
         let fingerprint: UInt32
         let recipients: Int?
+        let parts: Set<Int>
 
-        var parts: Set<Int> { Set(0..<(recipients ?? 1)) }
+        init(fingerprint: UInt32, recipients: Int?) {
+            (self.fingerprint, self.recipients) = (fingerprint, recipients)
+            parts = Set(0..<(recipients ?? 1))
+        }
     }
 
     private static let partition = TopicPartition(topic: KafkaTopic("source"), partition: 3)
@@ -86,10 +90,11 @@ private struct Account {
     /// Reads and settles all that is left.
     mutating func finish() throws {
         while readFrom < logEnd { try read() }
-        while !inHand.isEmpty || !waiting.isEmpty {
+        while !waiting.isEmpty {
             settleOne()
             endWait()
         }
+        for (offset, part) in partsInHand().shuffled(using: &random) { settle(offset, part) }
         #expect(ledger.inHand == 0)
         if let last = log.keys.max(), let committable = ledger.committableOffset {
             #expect(committable.rawValue > last)
@@ -149,8 +154,14 @@ private struct Account {
     }
 
     private mutating func settleOne() {
-        guard let (offset, part, entry) = pick() else { return }
-        inHand[offset]?[part] = nil
+        guard let offset = inHand.keys.sorted().randomElement(using: &random),
+            let part = inHand[offset]?.keys.sorted().randomElement(using: &random)
+        else { return }
+        settle(offset, part)
+    }
+
+    private mutating func settle(_ offset: Int64, _ part: Int) {
+        guard let entry = inHand[offset]?.removeValue(forKey: part) else { return }
         if inHand[offset]?.isEmpty ?? false { inHand[offset] = nil }
         known[offset, default: []].insert(part)
         acknowledged[offset, default: []].insert(part)
@@ -161,12 +172,10 @@ private struct Account {
         }
     }
 
-    private mutating func pick() -> (offset: Int64, part: Int, entry: OffsetLedger.Entry)? {
-        guard let offset = inHand.keys.sorted().randomElement(using: &random),
-            let part = inHand[offset]?.keys.sorted().randomElement(using: &random),
-            let entry = inHand[offset]?[part]
-        else { return nil }
-        return (offset, part, entry)
+    private func partsInHand() -> [(offset: Int64, part: Int)] {
+        inHand.keys.sorted().flatMap { offset in
+            (inHand[offset] ?? [:]).keys.sorted().map { (offset, $0) }
+        }
     }
 
     private mutating func endWait() {

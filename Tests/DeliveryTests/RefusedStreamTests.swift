@@ -88,6 +88,20 @@ import Vocabulary
         #expect(bench.reasons["1"] == .local(.streamBroken))
     }
 
+    @Test(arguments: kinds)
+    func `an event for now or never is not sent half a minute after the first refusal`(
+        kind: StreamBreak
+    ) throws {
+        var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
+        try bench.arrive("1") { $0.expiration = 0 }
+        refuse(kind, for: .seconds(20), &bench)
+        #expect(bench.outcomes["1"] == nil, "it waits here first")
+        refuse(kind, for: .seconds(20), &bench)
+        #expect(bench.outcomes["1"]?.kind == .undeliverable)
+        #expect(bench.reasons["1"] == .local(.streamBroken))
+        #expect(bench.givenUp == ["1"])
+    }
+
     @Test func `an event that would expire in every retry topic waits in memory, and expires`()
         throws
     {

@@ -34,6 +34,27 @@ import Vocabulary
         #expect(bench.turn(after: .milliseconds(1)) == ["2"])
     }
 
+    @Test func `an event for now or never is attempted for half a minute, and then given up`()
+        throws
+    {
+        var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
+        let start = bench.now.instant
+        try bench.arrive("call") { $0.expiration = 0 }
+        var (attempts, last) = (0, start)
+        while bench.outcomes["call"] == nil, bench.now.instant < start + .seconds(60) {
+            for name in bench.turn(after: .milliseconds(100)) {
+                bench.answer(name, 503, .serviceUnavailable)
+                (attempts, last) = (attempts + 1, bench.now.instant)
+            }
+        }
+        #expect(bench.outcomes["call"]?.kind == .undeliverable)
+        #expect(bench.reasons["call"] == .apns(.serviceUnavailable))
+        #expect(bench.outcomes["call"]?.attempts == attempts)
+        // Five attempts take at most three seconds.
+        #expect(attempts > 5 && last - start > .seconds(10))
+        #expect(last - start <= .seconds(31))
+    }
+
     @Test func `repeated key changes use up the attempts`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1")
@@ -49,6 +70,9 @@ import Vocabulary
         #expect(bench.turn() == [])
         #expect(bench.outcomes["1"]?.attempts == 5)
         #expect(bench.reasons["1"] == .apns(.invalidProviderToken))
-        #expect(bench.engine.parking(of: 0).isWorking, "the current key was not refused")
+        #expect(
+            bench.engine.parking(of: BulkheadBench.news).isWorking,
+            "the current key was not refused"
+        )
     }
 }

@@ -93,6 +93,19 @@ import Vocabulary
         #expect(bench.lastTurn.connection == nil)
     }
 
+    @Test func `a topic that worked with the old key is tried with the new one`() throws {
+        var bench = try bench()
+        try send("works", &bench)
+        bench.answer("works")
+        bench.engine.credentialReplaced(0, now: bench.now)
+        bench.turn()
+        settle(&bench)
+        bench.turn(after: .seconds(600))
+        try send("1", &bench)
+        bench.answer("1", 400, .topicDisallowed)
+        #expect(try renew(&bench) == ["1"])
+    }
+
     /// A reason with a status other than its own is ignored.
     @Test(arguments: [403, 410, 503])
     func `a topic refusal with another status renews no connections`(status: Int) throws {
@@ -105,7 +118,9 @@ import Vocabulary
         bench.answer("1", status, .topicDisallowed)
         bench.turn()
         // A parked credential closes its connections for its own reason.
-        guard status != 403 else { return #expect(!bench.engine.parking(of: 0).isWorking) }
+        guard status != 403 else {
+            return #expect(!bench.engine.parking(of: BulkheadBench.news).isWorking)
+        }
         #expect(bench.routes.filter { $0.value == BulkheadBench.news }.count == connections)
         #expect(
             !bench.lastTurn.connections.contains { if case .drain = $0 { true } else { false } }

@@ -225,7 +225,7 @@ MUTATIONS = [
             statements(
                 ENGINE,
                 "        dispatch.park(\n"
-                "            credential,\n"
+                "            Route(credential: credential, environment: .production),\n"
                 "            .keyRevoked,\n"
                 "            sentAt: now.instant,\n"
                 "            now: now.instant,\n"
@@ -578,11 +578,6 @@ MUTATIONS = [
     ),
     # Recipients
     Mutation(
-        "let another record have the turn of one whose slot it has",
-        [expression(RECIPIENTS, "record.number == turn.number", "record.queue == queue")],
-        seed=410,
-    ),
-    Mutation(
         "forget the last of the recipients that are retried together",
         [
             statements(
@@ -870,6 +865,16 @@ MUTATIONS = [
     Mutation(
         "apply an order only to events that arrive later",
         [expression(ENGINE, "changed.contains(campaign)", "false")],
+    ),
+    Mutation(
+        "defer an event that is for now or never",
+        [
+            expression(
+                "Delivery/Arrival.swift",
+                "canStayAway(arrival) && !arrival.facts.isNowOrNever",
+                "canStayAway(arrival)",
+            )
+        ],
     ),
     Mutation(
         "retry whatever the campaign's order is",

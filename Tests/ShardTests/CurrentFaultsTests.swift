@@ -95,7 +95,7 @@ import Vocabulary
         var faults = CurrentFaults()
         let sandbox = Route(credential: 0, environment: .sandbox)
         func isNews(_ route: Route, _ reason: String, sentAt second: Int64) -> Bool {
-            faults.credentialFailed(route, reason, sentAt: at(second))
+            faults.credentialFailed(route, reason, sentAt: at(second), now: at(3))
         }
         #expect(isNews(Self.route, "a", sentAt: 0))
         #expect(!isNews(Self.route, "a", sentAt: 1))
@@ -103,10 +103,22 @@ import Vocabulary
         #expect(isNews(sandbox, "a", sentAt: 2))
         #expect(isNews(Self.other, "a", sentAt: 2))
         faults.credentialReplaced(0, at: at(3))
-        #expect(faults.credentials == [Self.other: "a"])
+        #expect(faults.credential(of: Self.other, now: at(3)) == "a")
         #expect(!isNews(Self.route, "b", sentAt: 2))
-        #expect(faults.credentials == [Self.other: "a"])
+        #expect(faults.credential(of: Self.route, now: at(3)) == nil)
         #expect(isNews(Self.route, "b", sentAt: 3))
+    }
+
+    @Test func `a refusal of the credential is forgotten, and news if it comes again`() {
+        var faults = CurrentFaults()
+        func isNews(at second: Int64) -> Bool {
+            faults.credentialFailed(Self.route, "a", sentAt: at(second), now: at(second))
+        }
+        #expect(isNews(at: 0))
+        #expect(!isNews(at: 4499))
+        #expect(faults.credential(of: Self.route, now: at(8998)) == "a")
+        #expect(faults.credential(of: Self.route, now: at(8999)) == nil)
+        #expect(isNews(at: 8999))
     }
 
     @Test

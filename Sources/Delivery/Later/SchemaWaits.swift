@@ -16,7 +16,8 @@ struct SchemaWaits: Sendable {
         let since: Instant
         /// False if the record is not a valid event, whatever its schema says.
         let isEvent: Bool
-        let canPostpone: Bool
+        /// Whether it may leave because too many wait.
+        let canGiveUp: Bool
     }
 
     private(set) var waits: [SchemaReference: Wait] = [:]

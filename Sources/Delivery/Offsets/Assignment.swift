@@ -295,6 +295,11 @@ public struct Assignment: Sendable {
         )
     }
 
+    /// Whether some recipients of a record are settled that was taken before its event was read.
+    func hasSettledRecipients(_ partition: PartitionID, _ entry: OffsetLedger.Entry) -> Bool {
+        ledgers.hasSettledRecipients(partition, entry)
+    }
+
     mutating func partitionRestarted(_ partition: PartitionID) {
         ledgers.restarted(partition)
         reviewHeldBack(partition)

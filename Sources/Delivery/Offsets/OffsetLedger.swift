@@ -159,6 +159,11 @@ public struct OffsetLedger: Sendable {
         return (self.entry(line), all)
     }
 
+    /// Whether some of the record's recipients are settled.
+    public func hasSettledRecipients(_ entry: Entry) -> Bool {
+        isLeft(entry) && fanOuts[entry.line].map { !$0.settled.isEmpty } ?? false
+    }
+
     /// Kafka acknowledged the record's outcome.
     public mutating func settle(_ entry: Entry) {
         guard isLeft(entry) else { return }
@@ -461,6 +466,10 @@ public struct OffsetLedger: Sendable {
 
     /// Handles a record between the first released one and the last.
     private mutating func arrivedAgain(_ offset: Offset, _ fingerprint: UInt32) -> Admission {
+        // After a cut, the last record of the log may not be known.
+        if latest.map({ $0.offset < offset }) ?? true {
+            latest = RecordMark(offset: offset, fingerprint: fingerprint)
+        }
         while unread != Self.none, lines[Int(unread)].offset < offset { readPast(unread) }
         guard unread != Self.none, lines[Int(unread)].offset == offset else { return .known }
         let line = unread

@@ -242,6 +242,11 @@ struct PartitionLedgers: Sendable {
         )
     }
 
+    func hasSettledRecipients(_ partition: PartitionID, _ entry: OffsetLedger.Entry) -> Bool {
+        guard let place = place(of: partition, at: entry) else { return false }
+        return owned[place].ledger.hasSettledRecipients(entry)
+    }
+
     mutating func settle(
         _ partition: PartitionID,
         _ entry: OffsetLedger.Entry,

@@ -1,9 +1,11 @@
 public import Vocabulary
 
-/// Parks a credential that APNs refuses, and finds out when it works again.
+/// Parks a credential that APNs refuses, in one environment or both, and finds out when it works
+/// again.
 ///
 /// After a wait (`Backoff`), one event is sent as a probe; a new key or certificate ends the wait
-/// at once.
+/// at once. If no probe is sent for an hour, the refusal is forgotten: there may never be an event
+/// again.
 public struct CredentialParking: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         public var firstWait: Duration
@@ -20,9 +22,12 @@ public struct CredentialParking: Hashable, Sendable {
         case working
         /// Nothing is sent until that time. Next: `probing`, `working`.
         case parked(Reason, until: Instant)
-        /// One event may be sent as a probe. Next: `working`, `parked`.
-        case probing(Reason, isOut: Bool)
+        /// One event may be sent as a probe, until that time. Next: `working`, `parked`.
+        case probing(Reason, isOut: Bool, until: Instant)
     }
+
+    /// After this long without a probe, a refusal is forgotten.
+    public static let memory = Duration.seconds(3600)
 
     private let limits: Limits
     public private(set) var phase = Phase.working
@@ -71,19 +76,27 @@ public struct CredentialParking: Hashable, Sendable {
     }
 
     public mutating func requestStarted() {
-        guard case .probing(let reason, _) = phase else { return }
-        phase = .probing(reason, isOut: true)
+        guard case .probing(let reason, _, let until) = phase else { return }
+        phase = .probing(reason, isOut: true, until: until)
     }
 
     /// The request ended in a way that says nothing about the credential.
     public mutating func requestAbandoned() {
-        guard case .probing(let reason, _) = phase else { return }
-        phase = .probing(reason, isOut: false)
+        guard case .probing(let reason, _, let until) = phase else { return }
+        phase = .probing(reason, isOut: false, until: until)
     }
 
     public mutating func timeAdvanced(now: Instant) {
-        guard case .parked(let reason, let until) = phase, until <= now else { return }
-        phase = .probing(reason, isOut: false)
+        switch phase {
+        case .parked(let reason, let until) where until <= now:
+            phase = .probing(reason, isOut: false, until: now + Self.memory)
+        case .probing(let reason, isOut: true, _):
+            phase = .probing(reason, isOut: true, until: now + Self.memory)
+        case .probing(_, isOut: false, let until) where until <= now:
+            refusals = 0
+            phase = .working
+        case .working, .parked, .probing: break
+        }
     }
 
     // MARK: Queries
@@ -93,7 +106,7 @@ public struct CredentialParking: Hashable, Sendable {
         switch phase {
         case .working: true
         case .parked: false
-        case .probing(_, let isOut): !isOut
+        case .probing(_, let isOut, _): !isOut
         }
     }
 
@@ -106,12 +119,19 @@ public struct CredentialParking: Hashable, Sendable {
     public var reason: Reason? {
         switch phase {
         case .working: nil
-        case .parked(let reason, _), .probing(let reason, _): reason
+        case .parked(let reason, _), .probing(let reason, _, _): reason
         }
     }
 
+    /// When the next probe may be sent; nil: now.
+    public var parkedUntil: Instant? {
+        if case .parked(_, let until) = phase { until } else { nil }
+    }
+
     public var nextDeadline: Instant? {
-        guard case .parked(_, let until) = phase else { return nil }
-        return until
+        switch phase {
+        case .working, .probing(_, isOut: true, _): nil
+        case .parked(_, let until), .probing(_, isOut: false, let until): until
+        }
     }
 }

@@ -69,15 +69,20 @@ extension World {
         guard let index = member.cursorIndex(of: commit.partition) else { return }
         var cursor = member.cursors[index]
         if let held = member.heldCursors {
-            // One that was assigned in the turn that decided the commit had settled nothing.
-            guard let then = held.first(where: { $0.partition == commit.partition }) else { return }
+            // One that was assigned in the turn that decided the commit had settled nothing. If the
+            // log was cut meanwhile, what was settled then says nothing about it.
+            guard let then = held.first(where: { $0.partition == commit.partition }),
+                then.cutsMet == cursor.cutsMet
+            else { return }
             cursor = then
         }
         checkRecipientsAreComplete(commit, reader, cursor, by: member)
         // Metadata close to the broker's size limit may have been cut.
         guard plan.metadataLimit == 4096, commit.metadata.utf8.count < 4000 else { return }
         let first = max(commit.offset.rawValue, cursor.start)
-        let settled = (first..<max(first, cursor.position)).filter {
+        // The log may have been cut since.
+        let read = min(cursor.position, partition.end)
+        let settled = (first..<max(first, read)).filter {
             cursor.settled[Int($0 - cursor.start)] && partition.entries[Int($0)].event != nil
         }
         // Where a log was cut, no known record can end the span.
@@ -115,7 +120,10 @@ extension World {
         _ cursor: Member.Cursor,
         by member: Member
     ) {
-        let isSettled = member.settledBefore[cursor.partition]?.contains(offset) == true
+        // A member may trust its memory instead of what a forger has put in its place.
+        let isSettled =
+            member.settledBefore[cursor.partition]?.contains(offset) == true
+            && !member.forged.contains(cursor.partition)
         guard offset < cursor.stored || isSettled else { return }
         found(
             .noRepeatWithoutCause,

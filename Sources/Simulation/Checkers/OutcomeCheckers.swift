@@ -72,6 +72,7 @@ extension World {
             notePutOff(pending.event, arrivedAt: pending.arrivedAt, by: member)
             return coverage.note(.campaignPutOff)
         }
+        checkNowOrNever(deferral.reason, events[Int(pending.event)])
         checkDue(deferral, deferral.firstFailedAt, events[Int(pending.event)])
     }
 
@@ -99,6 +100,7 @@ extension World {
                 notePutOff(event, arrivedAt: pending.arrivedAt, by: member)
                 continue
             }
+            checkNowOrNever(own.reason, events[Int(event)])
             guard !hasJumped else { continue }
             checkDue(deferral, own.firstFailedAt, events[Int(event)], within: tolerance)
         }
@@ -109,6 +111,13 @@ extension World {
         guard let history else { return 0 }
         return history.recipients.isEmpty
             ? history.attempts : history.recipients[index].attempts
+    }
+
+    /// Checks that an event for now or never is not deferred after a failure.
+    private mutating func checkNowOrNever(_ reason: Reason, _ event: SimulatedEvent) {
+        if event.expiration == 0, reason != .local(.notDueYet) {
+            found(.putOffWithinBounds, "deferred, but for now or never: \(reason.text)")
+        }
     }
 
     /// Checks that nothing is deferred past its expiration or past the time when it is given up.

@@ -38,7 +38,9 @@ extension World {
         by member: Member
     ) {
         guard outcome.kind == .undeliverable, outcome.reason == .local(.streamBroken),
-            facts.history == nil, let streams = member.streams[delivery], streams.refusals > 0
+            facts.history == nil, let streams = member.streams[delivery], streams.refusals > 0,
+            // An event for now or never has less time.
+            facts.event.map({ $0.expiration != 0 || $0.isBroadcast }) ?? true
         else { return }
         // Wall clocks jump by up to two minutes in either direction.
         guard now - streams.refusedSince < plan.giveUpAfter - .seconds(240) else { return }

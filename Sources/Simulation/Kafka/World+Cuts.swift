@@ -57,7 +57,12 @@ extension World {
         let pending =
             members.flatMap(\.publishing.values)
             + openTransactions.flatMap { transactions[$0].deliveries.values }
+        // A member that reads a changed log again may still send what it had read before.
+        let sent = members.flatMap { member in
+            member.streams.keys.compactMap { member.delivery($0)?.record }
+        }
         return places.contains { $0.partition == partition && $0.offset >= end }
+            || sent.contains { $0.partition == partition && $0.offset.rawValue >= end }
             || pending.contains { $0.partition == partition && $0.offset >= end }
     }
 

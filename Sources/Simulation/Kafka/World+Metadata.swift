@@ -42,6 +42,10 @@ extension World {
             // A newer answer replaces an older one that was for some partitions only.
             member.settledBefore[partition] = nil
             member.recipientsBefore[partition] = nil
+            member.forged.remove(partition)
+            if position?.metadata != kafka.partitions[partition.index].stored?.metadata {
+                member.forged.insert(partition)
+            }
             guard let position, !isOutdated(partition, for: member),
                 let reader = CommitMetadataReader(
                     position.metadata,

@@ -88,7 +88,9 @@ extension World {
     }
 
     func event(of record: Record) -> Int32? {
-        kafka.partitions[record.partition.index].entries[Int(record.offset.rawValue)].event
+        let entries = kafka.partitions[record.partition.index].entries
+        guard record.offset.rawValue < entries.count else { return nil }
+        return entries[Int(record.offset.rawValue)].event
     }
 
     private mutating func produce(_ record: OutgoingRecord, _ event: Int32, by member: Member) {

@@ -137,7 +137,9 @@ extension World {
     /// Notes the revocation for other members of the process that use the key.
     private mutating func keyRevoked(_ credential: Int, by member: Member) {
         for other in members where other !== member && other.tokens === member.tokens {
-            let isInUse = other.engine.lend { $0.parking(of: credential).isWorking }
+            let isInUse = other.engine.lend { engine in
+                Route.all(of: credential).allSatisfy { engine.parking(of: $0).isWorking }
+            }
             if isInUse { other.revokedAt[credential] = now }
             other.engine.keyRevoked(credential, now: moment)
             wake(other)

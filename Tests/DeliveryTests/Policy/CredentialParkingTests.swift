@@ -63,6 +63,24 @@ import Vocabulary
         #expect(parking.nextDeadline == at(121), "it worked, so the wait starts over")
     }
 
+    @Test func `a refusal is forgotten after an hour without a probe`() {
+        var (parking, longest) = (CredentialParking(), LongestWait())
+        parking.refused(Self.reason, sentAt: at(0), now: at(0), using: &longest)
+        parking.timeAdvanced(now: at(60))
+        #expect(parking.parkedUntil == nil)
+        #expect(parking.nextDeadline == at(3660))
+        parking.timeAdvanced(now: at(3659))
+        parking.requestStarted()
+        parking.timeAdvanced(now: at(3660))
+        parking.requestAbandoned()
+        parking.timeAdvanced(now: at(7259))
+        #expect(!parking.isWorking, "its last probe was an hour ago, but for a second")
+        parking.timeAdvanced(now: at(7260))
+        #expect(parking.isWorking)
+        parking.refused(Self.reason, sentAt: at(7261), now: at(7261), using: &longest)
+        #expect(parking.parkedUntil == at(7321))
+    }
+
     @Test func `a new key ends the wait, and late refusals of the old key are ignored`() {
         var (parking, longest) = (CredentialParking(), LongestWait())
         parking.refused(Self.reason, sentAt: at(0), now: at(1), using: &longest)

@@ -25,7 +25,7 @@ import Testing
         #expect(readings.compactMap { watch.read($0.text, isAsked: $0.isAsked) } == taken)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `a watching thread reads on request`() async throws {
         let (looks, continuation) = AsyncStream<(count: Int, isAsked: Bool)>.makeStream()
         let thread = try WatchThread()

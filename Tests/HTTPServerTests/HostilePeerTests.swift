@@ -119,7 +119,7 @@ import Testing
 
     /// A byte of a head, and one of a body.
     @Test(
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(10)),
         arguments: ["", "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"]
     )
     func `a peer that sends single bytes slowly has no more time than a silent one`(
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// Empty lines before a request are skipped and add no time.
-    @Test(.timeLimit(.minutes(1)), arguments: ["\r\n", "\n"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["\r\n", "\n"])
     func `a peer that sends empty lines slowly has no more idle time than a silent one`(
         line: String
     ) async throws {

@@ -1,9 +1,10 @@
 import EmbeddedKafka
 import KafkaIO
+import TestThreads
 import Testing
 import Vocabulary
 
-@Suite struct StoredOffsetTests {
+@Suite(.ownThread) struct StoredOffsetTests {
     private static let notCoordinator = KafkaError.Code(rawValue: 16)
 
     /// A broker that is no longer the coordinator reports that on every request.

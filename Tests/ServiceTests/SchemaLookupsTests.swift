@@ -138,7 +138,7 @@ import Vocabulary
     }
 
     /// The first job ends only after the second one.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `a schema that is slow to compile does not delay others`() async {
         let threads = CompilerThreads(count: 2, named: "test")
         defer { threads.stop() }

@@ -10,7 +10,6 @@ from harness.events import APP, encoded, sha256
 from harness.kafka import Written
 from harness.service import outcomes_of
 
-DRAIN_SECONDS = 15
 
 
 @pytest.fixture
@@ -127,7 +126,7 @@ def test_broadcasts_are_sent_and_get_outcomes(bench, channels, simulator):
         count = bench.kafka.count(bench.topics.results)
         bench.produce([Written(encoded(event), key=event["channel_id"].encode())])
         bench.wait_for_outcomes(count + 1, service=service)
-    service.drain(DRAIN_SECONDS)
+    service.drain()
 
     found = outcomes_of(bench.kafka, bench.topics)
     outcomes = {outcome["event_id"]: outcome for _, outcome in found}
@@ -151,7 +150,7 @@ def test_of_several_waiting_updates_only_the_newest_is_sent(bench, channels, sim
     bench.produce([Written(encoded(event), key=channel.encode()) for event in events])
     service = bench.start(settings).wait_until_ready()
     bench.wait_for_outcomes(len(events), service=service)
-    service.drain(DRAIN_SECONDS)
+    service.drain()
     outcomes = {o["event_id"]: o for _, o in outcomes_of(bench.kafka, bench.topics)}
     assert outcomes[events[-1]["id"]]["outcome"] == "accepted"
     kinds = [(outcomes[event["id"]]["outcome"], outcomes[event["id"]]["reason"]) for event in events]

@@ -153,7 +153,7 @@ def test_a_process_reads_all_orders_before_it_starts_and_follows_them(bed):
     bed.write(order("new", CANCELLED), order("paused-100", None))
     eventually(
         lambda: counted(service) == {"running": 1, "paused": 599, "cancelled": 301},
-        10,
+        60,
         service.child.output,
     )
     first, second = service.log_lines("campaign order received")
@@ -169,7 +169,7 @@ def test_a_topic_with_several_partitions_is_read_whole(broker, benches, simulato
     service = bed.start().wait_until_ready()
     assert counted(service)["paused"] == 2
     bed.kafka.produce(bed.topic, [order("c1", PAUSED)], 1)
-    eventually(lambda: counted(service)["paused"] == 3, 10, service.child.output)
+    eventually(lambda: counted(service)["paused"] == 3, 60, service.child.output)
     service.drain()
     assert list(bed.listed()) == ["c0", "c1", "c2"]
 
@@ -208,7 +208,7 @@ def test_nothing_is_sent_before_the_orders_are_known(apache, benches, simulators
 
     # Later on, the known orders stay in effect.
     bed.write(order("a", PAUSED))
-    eventually(lambda: counted(service)["paused"] == 1, 10, service.child.output)
+    eventually(lambda: counted(service)["paused"] == 1, 60, service.child.output)
     rights.set(allowed - {forbidden})
     eventually(
         lambda: any("campaign orders cannot be read" in one for one in service.warnings()),
@@ -292,7 +292,7 @@ def test_a_running_service_obeys_commands(bed):
     service = bed.start().wait_until_ready()
     for words, state in ((["pause", "a"], "paused"), (["cancel", "a", "--yes"], "cancelled")):
         assert bed.command(*words).code == 0
-        eventually(lambda state=state: counted(service)[state] == 1, 10, service.child.output)
+        eventually(lambda state=state: counted(service)[state] == 1, 60, service.child.output)
     assert [line["order"] for line in service.log_lines("campaign order received")] == [
         "paused", "cancelled",
     ]
@@ -394,7 +394,7 @@ def produce(bed, events):
 
 @pytest.fixture
 def slow_bed(broker, benches, simulators, tmp_path):
-    bed = Bed(broker, benches, simulators({"latency_ms": 100}), tmp_path)
+    bed = Bed(broker, benches, simulators({"latency_ms": 400}), tmp_path)
     create_retry_topics(bed.bench, "1s", "5s")
     return bed
 
@@ -524,7 +524,7 @@ def told(service, campaign):
 @pytest.mark.kafka
 @pytest.mark.takes(20)
 def test_buttons_pause_resume_and_cancel_a_send(apache, benches, simulators, tmp_path):
-    bed = Bed(apache.kafka, benches, simulators({"latency_ms": 100}), tmp_path)
+    bed = Bed(apache.kafka, benches, simulators({"latency_ms": 400}), tmp_path)
     create_retry_topics(bed.bench, "1s", "5s")
     pace = order(CAMPAIGN, {"state": "running", "per_second": 1000})
     bed.write(pace)
@@ -533,8 +533,8 @@ def test_buttons_pause_resume_and_cancel_a_send(apache, benches, simulators, tmp
     bed.bench.wait_for_outcomes(300, service=service)
 
     assert ask(service, CAMPAIGN, "pause") == (200, f"{CAMPAIGN}: paused, then at 1000/s")
-    eventually(lambda: told(service, CAMPAIGN)["holds"] == "paused", 10, service.child.output)
-    eventually(lambda: told(service, CAMPAIGN)["in_flight"] == 0, 10, service.child.output)
+    eventually(lambda: told(service, CAMPAIGN)["holds"] == "paused", 60, service.child.output)
+    eventually(lambda: told(service, CAMPAIGN)["in_flight"] == 0, 60, service.child.output)
     sent = len(bed.simulator.requests())
     other = new_event()
     produce(bed, [other])
@@ -562,7 +562,7 @@ def test_buttons_pause_resume_and_cancel_a_send(apache, benches, simulators, tmp
     eventually(
         lambda: {kind: count for kind, count in told(service, CAMPAIGN)["outcomes"].items() if count}
         == kinds,
-        10,
+        60,
         lambda: told(service, CAMPAIGN),
     )
     assert told(service, CAMPAIGN)["holds"] == "cancelled"

@@ -17,7 +17,7 @@ LESS = (
 )
 EVENTS = 400
 # One in ten waits: at one octet each, the text is longer than either limit.
-SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 10_000}
+SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 20_000}
 
 
 def events():

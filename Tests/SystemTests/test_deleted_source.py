@@ -41,7 +41,7 @@ def test_a_deleted_source_does_not_delay_the_others(apache, benches, simulators)
     produce_everywhere()
     slow = [new_event(device_token=f"57ac{p:060x}") for p in range(PARTITIONS)]
     apache.kafka.produce(doomed, [record(e, partition=p) for p, e in enumerate(slow)])
-    eventually(lambda: len(simulator.requests()) == 2 * PARTITIONS, 20, service.child.output)
+    eventually(lambda: len(simulator.requests()) == 2 * PARTITIONS, 60, service.child.output)
     apache.kafka.delete(doomed)
 
     def told():

@@ -90,7 +90,7 @@ def kill_the_dead():
 def test_a_child_that_ends_without_a_request_fails_its_test():
     with pytest.raises(AssertionError, match="ended without a request"):
         with Child([sys.executable, "-c", "print('up', flush=True)"]) as child:
-            eventually(lambda: not child.is_running, 20, child.output)
+            eventually(lambda: not child.is_running, 60, child.output)
 
 
 def test_the_examples_cover_every_kind():
@@ -207,7 +207,7 @@ def test_a_correct_service_passes(tmp_path):
 def test_a_service_that_ends_without_a_request_fails_its_test(end, tmp_path):
     with pytest.raises(AssertionError, match="ended without a request"):
         with stand_in(tmp_path, end) as service:
-            eventually(lambda: not service.child.is_running, 20, service.child.output)
+            eventually(lambda: not service.child.is_running, 60, service.child.output)
 
 
 @pytest.mark.core
@@ -269,7 +269,7 @@ def test_a_sampler_that_ends_early_fails_its_test(tmp_path):
     page = b"heliograph_events_consumed_total many\n"
     with pytest.raises(AssertionError, match="the sampler ended early"):
         with stand_in(tmp_path, "open_port()", page) as service:
-            eventually(lambda: service.sampler.failure, 20, "the sampler to read the page")
+            eventually(lambda: service.sampler.failure, 60, "the sampler to read the page")
 
 
 def test_metrics_are_summed_over_their_labels():

@@ -205,10 +205,11 @@ def test_a_port_of_another_protocol_is_reported(apache, benches, simulators, tmp
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"127.0.0.1:{server.server_port}"
-        ended = run_command(
-            tmp_path, settings_for(bench, simulators(), address, {}), "tail", "--no-follow"
-        )
-        server.shutdown()
+        try:
+            settings = settings_for(bench, simulators(), address, {})
+            ended = run_command(tmp_path, settings, "tail", "--no-follow")
+        finally:
+            server.shutdown()
     assert ended.code == 1
     [line] = ended.err
     assert line == (

@@ -74,7 +74,7 @@ def busy(bench, simulators):
     # Statistics, and so the lag, update every five seconds.
     eventually(
         lambda: "heliograph_kafka_consumer_lag_records{" in page(service)[1],
-        20,
+        60,
         service.child.output,
     )
     yield service
@@ -145,7 +145,7 @@ def test_the_lag_falls_to_zero(busy, bench):
     bench.wait_until_settled(service=busy)
     eventually(
         lambda: value(samples(prometheus(page(busy)[1])), "kafka_consumer_lag_records") == 0,
-        20,
+        60,
         busy.child.output,
     )
 

@@ -86,6 +86,7 @@ def test_every_alert_fires_and_stays_silent_as_its_tests_say():
     assert code == 0, told
 
 
+@pytest.mark.core
 def test_every_alert_has_a_test():
     tested = {}
     for case in yaml.load(ALERT_TESTS.read_text(), yaml.CSafeLoader)["tests"]:
@@ -115,10 +116,12 @@ def test_every_alert_says_what_to_do(alert):
     assert chapter["Severity"].startswith(f"`{alert['labels']['severity']}`. ")
 
 
+@pytest.mark.core
 def test_only_alerts_have_sections():
     assert re.findall(r"(?m)^### (\w+)$", section("Alerts")) == [rule["alert"] for rule in alerts()]
 
 
+@pytest.mark.core
 def test_inhibition_rules_name_existing_alerts():
     """Each name or pattern of the advice matches existing alerts, and no alert inhibits itself."""
     [text] = re.findall(r"(?s)```yaml\n(inhibit_rules:.+?)```", section("Service levels"))
@@ -157,6 +160,7 @@ def test_trouble_with_one_part_hides_no_other_part():
             assert "HeliographDegraded" not in str(rule["target_matchers"]), rule
 
 
+@pytest.mark.core
 def test_links_within_operations_resolve():
     text = OPERATIONS.read_text()
     titles = re.findall(r"(?m)^#+ (.+)$", text)
@@ -166,6 +170,7 @@ def test_links_within_operations_resolve():
         assert (OPERATIONS.parent / path).exists(), path
 
 
+@pytest.mark.core
 def test_every_log_key_is_explained():
     cases = re.findall(r'(?m)^    case (\w+)(?: = "(\w+)")?$', LOG_KEYS.read_text())
     assert cases
@@ -173,6 +178,7 @@ def test_every_log_key_is_explained():
     assert not missing
 
 
+@pytest.mark.core
 def test_quoted_log_messages_exist():
     """A code span of words that is not a command is a log message."""
     pages = [OPERATIONS, *(ROOT / "docs" / "how-to").glob("*.md")]
@@ -187,6 +193,7 @@ def test_quoted_log_messages_exist():
     assert not [line for line in quoted if line not in written]
 
 
+@pytest.mark.core
 def test_quoted_panels_exist():
     """Capitalized quotes in the runbook are panel titles, or texts of the programs."""
     text = re.sub(r"(?ms)^ *```.*?^ *```|`[^`]*`", "", section("First steps") + section("Alerts"))

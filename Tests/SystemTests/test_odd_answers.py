@@ -309,4 +309,4 @@ def test_an_invalid_time_is_left_out_and_counted(bench, peer):
     # Null means no time, and is not an error.
     counted = len(times) - 5
     series = "heliograph_apns_implausible_times_total"
-    eventually(lambda: metric(service, series) == counted, 10, service.child.output)
+    eventually(lambda: metric(service, series) == counted, 60, service.child.output)

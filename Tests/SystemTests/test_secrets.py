@@ -92,10 +92,14 @@ def secrets(key_file):
     return found | {
         "fingerprint key": FINGERPRINT_KEY,
         "payload": PAYLOAD,
-        # The Base64 of {", with which every JWT begins.
-        "provider token": "eyJ",
-        # The middle part of every device token.
-        "device token": "5ec2e7",
+        # The middle part of every device token; half of it can be in a UUID by chance.
+        "device token": "5ec2e7" * 2,
+        # The Base64 of {"alg": and so on, with which a JWT begins. That of {" alone can be in the
+        # random ID of a topic.
+        **{
+            f"JWT that begins with {name}": base64.b64encode(f'{{"{name}":"'.encode()).decode()[:10]
+            for name in ("alg", "kid", "typ")
+        },
     }
 
 
@@ -226,7 +230,8 @@ def killed_with_cores_allowed(arguments, folder, octets=b""):
     )
     child.stdin.write(octets)
     child.stdin.flush()
-    child.send_signal(signal.SIGSEGV)
+    # Not `send_signal`: it would reap a child that has ended, and its status tells of the dump.
+    os.kill(child.pid, signal.SIGSEGV)
     _, status = os.waitpid(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     child.stdin.close()

@@ -77,7 +77,7 @@ def wait_for_text(browser, identifier, wanted, seconds=20):
     eventually(found, seconds, what)
 
 
-def wait_for_number(browser, identifier, pattern, wanted, seconds=20):
+def wait_for_number(browser, identifier, pattern, wanted, seconds=60):
     def found():
         said = re.search(pattern, text_of(browser, identifier))
         return said and int(said[1]) in wanted
@@ -107,7 +107,7 @@ def test_each_state_renders_in_each_theme_and_size(browser, scripted, state, loo
     browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
     eventually(
         lambda: browser.run("return document.querySelectorAll('figure tbody tr').length"),
-        10,
+        60,
         "the tables of the charts",
     )
     assert browser.run(AUDIT) == []
@@ -340,18 +340,18 @@ def test_campaigns_keep_their_rows_and_have_buttons_where_a_token_is_needed(brow
         "Pause breaking-news", "Cancel breaking-news", "Resume spring-sale", "Cancel spring-sale",
         "Pause weekly-digest", "Cancel weekly-digest", "Pause fresh", "Cancel fresh",
     ]  # fmt: skip
-    eventually(lambda: browser.run(buttons) == wanted, 20, lambda: browser.run(buttons))
+    eventually(lambda: browser.run(buttons) == wanted, 60, lambda: browser.run(buttons))
     assert browser.run(AUDIT) == []
     told["campaigns"]["shown"] = [status_page.campaign("other"), *known[1:]]
     eventually(
         lambda: browser.run(buttons)[:3] == ["Pause other", "Cancel other", "Resume spring-sale"],
-        20,
+        60,
         lambda: browser.run(buttons),
     )
     told["campaigns"]["shown"] = []
     eventually(
         lambda: browser.run("return document.getElementById('campaigns-section').hidden"),
-        20,
+        60,
         "no campaigns",
     )
 
@@ -425,8 +425,9 @@ def test_a_real_service_goes_from_idle_to_busy_to_degraded(browser, running):
     bench.produce([record(new_event()) for _ in range(300)])
     bench.produce([record(new_event(bundle_id="com.example.Unknown")) for _ in range(7)])
     bench.wait_for_outcomes(307, service=service)
-    # About 307: the page shows rates, and treats all intervals as equally long.
-    wait_for_number(browser, "tiles", r"of (\d+), 15 min", range(250, 350))
+    # At most about 307: the page shows rates, and takes all intervals to be as short as the
+    # shortest. On a busy machine, one may be three times as long.
+    wait_for_number(browser, "tiles", r"of (\d+), 15 min", range(100, 350))
     wait_for_text(browser, "reasons", "NoCredential")
     # The explanation in the table of reasons.
     assert "credential" in text_of(browser, "reasons")

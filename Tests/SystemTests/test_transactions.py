@@ -18,7 +18,6 @@ SLOW = {"latency_ms": 100}
 CONTROLLED = ["--control-port", 0]
 # More than fit in flight: if a simulator holds them, the burst is in flight when the signal comes.
 HELD = 2 * IN_FLIGHT
-DRAIN_SECONDS = 20
 
 
 def transactional(bench, simulator, name="press", **changes):
@@ -54,7 +53,7 @@ def test_outcomes_and_offsets_are_committed_together(broker, simulators, benches
     # More, after a pause, in another transaction.
     written += bench.produce(records(100))
     bench.wait_until_settled(service=service)
-    service.drain(DRAIN_SECONDS)
+    service.drain()
     assert committed_outcomes(bench) == each_once(written)
     assert len(simulator.requests()) == len(written)
 
@@ -90,7 +89,7 @@ def test_a_crash_repeats_no_outcome_of_a_recipient(broker, simulators, benches):
     assert simulator.control("POST", "/scenario", slow)[0] == 204
     last = bench.start(settings).wait_until_ready(60)
     bench.wait_until_settled(seconds=120, service=last)
-    last.drain(DRAIN_SECONDS)
+    last.drain()
 
     assert committed() == wanted
     pushes = collections.Counter(request["apns-id"] for request in simulator.requests())
@@ -105,7 +104,7 @@ def test_all_records_of_an_outcome_are_in_its_transaction(broker, simulators, be
     bench.produce([record(new_event(device_token="dead" + "0" * 60)), Written(b"no event")])
     service = bench.start(transactional(bench, simulator)).wait_until_ready()
     bench.wait_until_settled(service=service)
-    service.drain(DRAIN_SECONDS)
+    service.drain()
     topics = bench.topics
     for topic, count in ((topics.results, 2), (topics.token_status, 1), (topics.dead_letters, 1)):
         assert len(bench.kafka.read_committed(topic)) == count, topic
@@ -126,7 +125,7 @@ def test_an_event_that_waits_in_a_retry_topic_has_one_outcome(broker, simulators
     second = bench.start(settings).wait_until_ready(60)
     wait_for_committed(bench, len(written), second)
     bench.wait_until_settled(service=second)
-    second.drain(DRAIN_SECONDS)
+    second.drain()
     assert committed_outcomes(bench) == each_once(written)
     deferred = bench.kafka.read_committed(topic)
     assert len(deferred) == len(written), "each event must be deferred once"
@@ -148,7 +147,7 @@ def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
     assert simulator.control("POST", "/scenario", slow)[0] == 204
     last = bench.start(settings).wait_until_ready(60)
     bench.wait_until_settled(seconds=120, service=last)
-    last.drain(DRAIN_SECONDS)
+    last.drain()
 
     assert committed_outcomes(bench) == each_once(written)
     pushes = collections.Counter(request["apns-id"] for request in simulator.requests())
@@ -160,8 +159,9 @@ def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
 @pytest.mark.takes(10)
 def test_what_settled_behind_a_slow_record_keeps_its_one_outcome(broker, simulators, benches):
     """The commit metadata is part of the transaction."""
-    slow = {"prefix": "57ac", "is": "ok", "delay_ms": 8_000}
-    bench, simulator = benches(broker, 1), simulators({**SLOW, "rules": [slow]})
+    slow = {"prefix": "57ac", "is": "ok", "delay_ms": 25_000}
+    scenario = {**SLOW, "rules": [slow]}
+    bench, simulator = benches(broker, 1), simulators(scenario, ["--control-port", 0])
     settings = transactional(bench, simulator)
     settings["kafka"]["group_instance_id"] = "press-0"
     written = bench.produce(records(1))
@@ -173,10 +173,11 @@ def test_what_settled_behind_a_slow_record_keeps_its_one_outcome(broker, simulat
     first.child.kill()
     assert bench.kafka.committed(bench.group, bench.topics.source) == {0: 1}
     assert bench.kafka.committed_metadata(bench.group, bench.topics.source)[0].startswith("p")
+    assert simulator.control("POST", "/scenario", SLOW)[0] == 204
 
     second = bench.start(settings).wait_until_ready(60)
     bench.wait_until_settled(seconds=90, service=second)
-    second.drain(DRAIN_SECONDS)
+    second.drain()
     assert committed_outcomes(bench) == each_once(written)
 
 
@@ -186,7 +187,7 @@ def test_sigterm_in_mid_burst_repeats_no_push(broker, simulators, benches):
     written = bench.produce(burst(EVENTS, HELD))
     first = bench.start(transactional(bench, simulator)).wait_until_ready()
     wait_for_committed(bench, EVENTS // 6, first)
-    first.drain(DRAIN_SECONDS)
+    first.drain()
     assert simulator.control("POST", "/scenario", SLOW)[0] == 204
     settled = committed_outcomes(bench).total()
     assert settled < EVENTS
@@ -194,7 +195,7 @@ def test_sigterm_in_mid_burst_repeats_no_push(broker, simulators, benches):
 
     second = bench.start(transactional(bench, simulator)).wait_until_ready()
     bench.wait_until_settled(seconds=120, service=second)
-    second.drain(DRAIN_SECONDS)
+    second.drain()
     assert committed_outcomes(bench) == each_once(written)
     assert len(simulator.requests()) == EVENTS
 
@@ -213,10 +214,10 @@ def test_two_members_share_the_work_and_one_leaves(broker, simulators, benches):
 
     eventually(both_work, 60, "both members to have partitions", interval=0.5)
     written += bench.produce(records(EVENTS // 3))
-    leaving.drain(DRAIN_SECONDS)
+    leaving.drain()
     written += bench.produce(records(100))
     bench.wait_until_settled(seconds=90, service=staying)
-    staying.drain(DRAIN_SECONDS)
+    staying.drain()
     assert committed_outcomes(bench) == each_once(written)
 
 

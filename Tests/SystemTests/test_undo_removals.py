@@ -71,7 +71,7 @@ def test_removals_before_the_fuse_blew_can_be_undone(broker, simulators, benches
     def suppressed():
         return f"heliograph_suppressed_tokens {len(removed)}\n" in service.fetch("/metrics")[1]
 
-    eventually(suppressed, 10, "the dead tokens to be read")
+    eventually(suppressed, 60, "the dead tokens to be read")
     listed = run()
     assert sorted(line.split("|")[2] for line in listed) == wrongly
     assert suppressed(), "without --apply nothing is written"
@@ -79,7 +79,7 @@ def test_removals_before_the_fuse_blew_can_be_undone(broker, simulators, benches
     assert sorted(run("--apply")) == sorted(listed)
     eventually(
         lambda: "heliograph_suppressed_tokens 1\n" in service.fetch("/metrics")[1],
-        10,
+        60,
         "the tombstones to be written",
     )
     service.drain()

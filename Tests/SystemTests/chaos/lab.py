@@ -18,7 +18,6 @@ LATENCY_SECONDS = 0.1
 SLOW = {"latency_ms": int(LATENCY_SECONDS * 1000)}
 COMMIT_SECONDS = 0.25
 SESSION_SECONDS = 6
-DRAIN_SECONDS = 15
 # Events in flight when a process dies, plus those that settle between two commits, one of them
 # unanswered.
 CRASH_BOUND = int(IN_FLIGHT + 2 * COMMIT_SECONDS * IN_FLIGHT / LATENCY_SECONDS)
@@ -194,7 +193,7 @@ class Experiment(Bench):
 
     def settle(self, service, seconds=120):
         self.wait_until_settled(seconds, service)
-        service.drain(DRAIN_SECONDS)
+        service.drain()
 
 
 @contextlib.contextmanager

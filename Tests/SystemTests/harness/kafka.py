@@ -213,8 +213,16 @@ class Kafka:
         entries = [
             ConfigEntry(name, value, incremental_operation=set_to) for name, value in config.items()
         ]
-        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
-        resent(lambda: admin.incremental_alter_configs([resource])[resource].result(PATIENCE))
+        changed = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+        resent(lambda: admin.incremental_alter_configs([changed])[changed].result(PATIENCE))
+        asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
+
+        def is_applied():
+            now = resent(lambda: admin.describe_configs([asked])[asked].result(PATIENCE))
+            return all(now[name].value == value for name, value in config.items())
+
+        # The controller answers before a busy broker knows of the change.
+        eventually(is_applied, PATIENCE, f"{config} of {topic}")
 
     def make_again(self, topic, partitions=4):
         """Deletes the topic with its records, and creates it again."""
@@ -490,7 +498,7 @@ class FaultyCluster(Kafka):
             answers = self.child.lines("stdout")[1:]
             return answers[self._commands - 1] if len(answers) >= self._commands else None
 
-        answer = eventually(answered, 10, f"an answer to '{fault}'")
+        answer = eventually(answered, 60, f"an answer to '{fault}'")
         assert answer == '{"done":true}', f"'{fault}': {answer}"
 
 

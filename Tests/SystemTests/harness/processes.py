@@ -91,7 +91,7 @@ class Child:
             self.lines("stdout")[-20:] + self.lines("stderr")[-60:]
         )
 
-    def wait_for(self, stream, match, seconds=20):
+    def wait_for(self, stream, match, seconds=60):
         """Waits for the first line for which `match(line)` is not None; returns that value."""
         deadline, seen = Deadline(seconds), 0
         with self._spoken:
@@ -106,11 +106,11 @@ class Child:
                 self._spoken.wait(deadline.remaining)
         raise AssertionError(f"no such line on {stream} within {seconds} s from {self.output()}")
 
-    def wait_for_json(self, stream="stdout", seconds=20):
+    def wait_for_json(self, stream="stdout", seconds=60):
         """The first JSON object that it prints."""
         return self.wait_for(stream, json_object, seconds)
 
-    def wait_for_exit(self, seconds=20):
+    def wait_for_exit(self, seconds=60):
         """Waits for the exit code; negative if a signal ended it."""
         try:
             code = self._process.wait(seconds)
@@ -130,7 +130,7 @@ class Child:
         if self.is_running:
             self._process.send_signal(number)
 
-    def terminate(self, seconds=20):
+    def terminate(self, seconds=60):
         """Asks it to end (SIGTERM) and returns the exit code."""
         self.send(signal.SIGTERM)
         return self.wait_for_exit(seconds)

@@ -58,6 +58,8 @@ def running_proxy(user=None, password=None):
         proxy = Proxy(server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        yield proxy
-        server.shutdown()
-        thread.join()
+        try:
+            yield proxy
+        finally:
+            server.shutdown()
+            thread.join()

@@ -175,7 +175,7 @@ class Service:
         if self._token_file:
             token = pathlib.Path(self._token_file).read_text().split()[0]
             request.add_header("Authorization", f"Bearer {token}")
-        return urllib.request.urlopen(request, timeout=5, context=self._tls)
+        return urllib.request.urlopen(request, timeout=30, context=self._tls)
 
     def status(self):
         """The content of `/status.json`."""
@@ -200,7 +200,7 @@ class Service:
         eventually(ready, seconds, what)
         return self
 
-    def drain(self, seconds=15):
+    def drain(self, seconds=60):
         """Sends SIGTERM; the service must drain and exit with 0."""
         self.sampler.look_last()
         code = self.child.terminate(seconds)

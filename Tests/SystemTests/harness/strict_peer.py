@@ -299,6 +299,9 @@ class StrictPeer:
         return self
 
     def __exit__(self, *_):
+        # Alone, `close` would leave the port to the thread that waits for connections.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
 

@@ -248,7 +248,7 @@ def soak_sentence(told):
     return (
         f"{told['events']:,} events in {told['seconds']:.0f} s, {told['events_per_second']:,.0f} "
         f"a second, at {told['cpu_us_per_event']:.1f} µs. RSS was {told['rss_at_a_tenth_mib']:.1f} "
-        f"MiB after a tenth of them and {told['rss_at_the_end_mib']:.1f} MiB at the end, "
+        f"MiB after a tenth of the time and {told['rss_at_the_end_mib']:.1f} MiB at the end, "
         f"{told['rss_highest_mib']:.1f} MiB at its highest; in the second half of the "
         "time it rose by "
         f"{told['kib_per_million_events_in_the_second_half']:.0f} KiB a million events."

@@ -24,18 +24,28 @@ COMPARED = "pushy"
 def write(folder, name, report):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-    (folder / f"{name}.md").write_text(f"# Report: {name}\n\n{markdown.of(report)}")
+    (folder / f"{name}.md").write_text(text(name, report))
+
+
+def text(name, report):
+    return f"# Report: {name}\n\n{markdown.of(report)}"
 
 
 def publish(name, report):
     write(REPORTS, name, report)
-    PAGE.write_text(marked(PAGE.read_text(), name, on_page(name, report)))
-    if name == "whole":
-        SIZING.write_text(marked(SIZING.read_text(), "sizing", sizing(report)))
-    text = README.read_text()
+    for path, content in pages(name, report).items():
+        path.write_text(content)
+
+
+def pages(name, report):
+    """{page: its text with this report}."""
+    page = marked(PAGE.read_text(), name, on_page(name, report))
+    found = {PAGE: marked(page, "goals", goals()), README: README.read_text()}
     for head, words in bullets(name, report).items():
-        text = bullet(text, head, words)
-    README.write_text(text)
+        found[README] = bullet(found[README], head, words)
+    if name == "whole":
+        found[SIZING] = marked(SIZING.read_text(), "sizing", sizing(report))
+    return found
 
 
 def on_page(name, report):
@@ -51,10 +61,39 @@ def on_page(name, report):
     lines = [*(taken if name == "whole" else taken[:1]), "", *body]
     if "latency" in report:
         shown = [f"{to} {share}" for to in ("made", "read", "added") for share in ("p50", "p99")]
+        shown = ["events/s", *shown, "added p99.9"]
         lines += ["", "Latency, ms:", "", *markdown.latency(report["latency"], shown)]
     if "parts" in report:
         lines += ["", *markdown.parts(report["parts"])]
     return source + "\n".join(wrapped(line) for line in lines) + "\n"
+
+
+def goals():
+    """What was aimed for, and whether every round of the published reports meets it."""
+    whole, peers, partitions, start = (
+        json.loads((REPORTS / f"{name}.json").read_text())
+        for name in ("whole", "peers", "partitions", "start")
+    )
+    few, many = KINDS["partitions"]
+    growth = [
+        turn["turns"][many]["cpu_us_per_event"] / turn["turns"][few]["cpu_us_per_event"]
+        for turn in partitions["pairs"]
+    ]
+    cheaper = markdown.ratios(peers, COMPARED)
+    measured = [
+        ("at most 1.15 times the floor", markdown.floor_ratios(whole), 1.15),
+        ("1,000 partitions of results cost at most 1.3 times as much as 16", growth, 1.3),
+        ("at half load, added p99.9 of at most 5 ms", whole["latency"]["50%"]["added p99.9"], 5),
+        ("a first push within 500 ms", start["start"]["first_push_ms"], 500),
+    ]
+    rows = [
+        [goal, markdown.range_of(summary(found)), "yes" if max(found) <= most else "**no**"]
+        for goal, found, most in measured
+    ]
+    met = "yes" if min(cheaper) >= 4 else "**no**"
+    theirs = markdown.range_of(summary(cheaper))
+    rows.insert(1, ["the Pushy service takes at least 4 times as much CPU", theirs, met])
+    return "\n".join(markdown.table(["goal", "measured", "met in every round"], rows)) + "\n"
 
 
 def sizing(report):
@@ -80,7 +119,8 @@ def sizing(report):
         if figure in report["rounds"][0]["turns"][markdown.OURS]:
             rows.append([label, plan, markdown.range_of(turn(figure))])
     peak = markdown.range_of(turn("rss_peak_mib"))
-    rows.append(["memory of a process, 10,000 in flight", f"{2 * PLANNED_MIB} MiB", f"{peak} MiB"])
+    label = "memory of a process, 10,000 in flight, no dead tokens"
+    rows.append([label, f"{2 * PLANNED_MIB} MiB", f"{peak} MiB"])
     if "memory" in report:
         idle, full = memory(report)
         each = (full - idle) * 2**20 / IN_FLIGHT
@@ -122,8 +162,9 @@ def bullets(name, report):
         told = report["soak"]["told"]
         grown = told["rss_at_the_end_mib"] - told["rss_at_a_tenth_mib"]
         return {
-            "Endurance": f"of {told['events'] / 1e6:.0f} million events in a row, the last nine tenths "
-            f"let its memory grow by {grown:.1f} MiB."
+            "Endurance": f"in a run of {told['seconds'] / 60:.0f} minutes with "
+            f"{told['events'] / 1e6:.0f} million events, memory grew by {grown:.1f} MiB after the "
+            "first tenth."
         }
     if name != "whole":
         return {}
@@ -135,10 +176,11 @@ def bullets(name, report):
         f"{spread(rate)} events/s, at {spread(floor)} times the CPU time of the bare libraries."
     )
     if "latency" in report:
-        made, added = (summary(report["latency"]["50%"][f"{n} p99"]) for n in ("made", "added"))
+        half = {name: summary(figures) for name, figures in report["latency"]["50%"].items()}
         found["Latency"] = (
-            f"at half load, p99, APNs has answered and the outcome is made {spread(made)} ms after "
-            f"an event is due in Kafka; at most {spread(added)} ms of it are the service's."
+            f"at {half['events/s']['median']:,.0f} events/s, half of what this set-up can do, the "
+            f"outcome is made {spread(half['added p50'])} ms (p50) and {spread(half['added p99'])} "
+            "ms (p99) after Kafka has the event."
         )
     if "memory" in report:
         idle, full = memory(report)

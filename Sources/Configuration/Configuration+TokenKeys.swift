@@ -15,7 +15,7 @@ extension Configuration.Tokens {
             "max_suppressed",
             .integer(in: 1...100_000_000),
             default: 1_000_000,
-            "Dead tokens remembered per process, 32 MiB per million; beyond that, the"
+            "Dead tokens remembered per process, 22 to 43 bytes each; beyond that, the"
                 + " oldest are forgotten."
         )
         dedupWindow = section.value(

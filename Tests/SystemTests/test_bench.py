@@ -53,13 +53,10 @@ def test_the_report_of_the_whole_has_every_round_and_fits_the_pages(tmp_path):
     assert_complete(found, {"heliograph"})
     assert found["counts"]["allocations_per_event"] > 0
     assert f"commit {found['commit']}" in text and "## Every round" in text
-    page, readme = publish.PAGE.read_text(), publish.README.read_text()
-    body = publish.on_page("whole", found)
-    assert body in publish.marked(page, "whole", body)
-    table = publish.sizing(found)
-    assert table in publish.marked(publish.SIZING.read_text(), "sizing", table)
-    for head, words in publish.bullets("whole", found).items():
-        assert publish.bullet(readme, head, words) != readme
+    pages = publish.pages("whole", found)
+    assert publish.on_page("whole", found) in pages[publish.PAGE]
+    assert publish.sizing(found) in pages[publish.SIZING]
+    assert pages[publish.README] != publish.README.read_text()
 
 
 def test_the_report_of_the_peers_has_their_ratio_and_what_they_omit(tmp_path):
@@ -68,16 +65,14 @@ def test_the_report_of_the_peers_has_their_ratio_and_what_they_omit(tmp_path):
     assert "*script* does not: check events against a schema" in text
     ours, theirs = (markdown.costs(found)[name][0] for name in ("heliograph", "script"))
     assert markdown.ratios(found, "script") == [theirs / ours]
-    body = publish.on_page("peers", found)
-    assert body in publish.marked(publish.PAGE.read_text(), "peers", body)
+    assert publish.on_page("peers", found) in publish.pages("peers", found)[publish.PAGE]
 
 
 @pytest.mark.parametrize("what", ["partitions", "start"])
 def test_a_report_fits_its_section(tmp_path, what):
     found, text = report(tmp_path, what)
     assert f"commit {found['commit']}" in text and "## Every round" in text
-    body = publish.on_page(what, found)
-    assert body in publish.marked(publish.PAGE.read_text(), what, body)
+    assert publish.on_page(what, found) in publish.pages(what, found)[publish.PAGE]
 
 
 def outcome(number, what="accepted"):

@@ -2,7 +2,7 @@ import HTTPServer
 
 /// Runs a server on a free port while `body` runs.
 func withServer(
-    limits: HTTPServer.Limits = .init(),
+    limits: HTTPServer.Limits = .bodies(upTo: 0),
     identity: @escaping @Sendable () -> ServerIdentity? = { nil },
     answer: @escaping HTTPServer.Answer = { _ in HTTPResponse(.ok, "well\n") },
     _ body: (HTTPAddress) async throws -> Void
@@ -12,7 +12,7 @@ func withServer(
 
 /// Runs a server that may answer later.
 func withServer(
-    limits: HTTPServer.Limits = .init(),
+    limits: HTTPServer.Limits = .bodies(upTo: 0),
     identity: @escaping @Sendable () -> ServerIdentity? = { nil },
     handler: @escaping HTTPServer.Handler,
     _ body: (HTTPAddress) async throws -> Void

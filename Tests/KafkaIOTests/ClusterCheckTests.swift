@@ -13,7 +13,7 @@ import Vocabulary
         kafka.setError(.unknownTopicOrPartition, ofTopic: missing)
         let check = try ClusterCheck(bootstrapServers: kafka.bootstrapServers, properties: [:])
         defer { check.destroyAside() }
-        let answers = try check.describe([known, missing], deadline: .seconds(20))
+        let answers = try check.describe([known, missing], deadline: .seconds(60))
         #expect(try answers[known]?.get().partitionCount == 5)
         let error = #expect(throws: KafkaError.self) { try answers[missing]?.get() }
         #expect(error?.code == .unknownTopicOrPartition)
@@ -30,7 +30,7 @@ import Vocabulary
         }
         let check = try ClusterCheck(bootstrapServers: kafka.bootstrapServers, properties: [:])
         defer { check.destroyAside() }
-        let layout = try #require(try check.describe([topic], deadline: .seconds(20))[topic]).get()
+        let layout = try #require(try check.describe([topic], deadline: .seconds(60))[topic]).get()
         #expect(layout.partitionCount == 7)
         #expect(layout.onePerLeader == [0, 1, 2])
         #expect(layout.leaderless.isEmpty)
@@ -43,7 +43,7 @@ import Vocabulary
         let trial = RightsTrial(
             bootstrapServers: kafka.bootstrapServers,
             properties: [:],
-            deadline: .seconds(20)
+            deadline: .seconds(60)
         )
         let whole = TopicLayout(partitionCount: 2, onePerLeader: [0, 1])
         let headless = TopicLayout(partitionCount: 2, onePerLeader: [0], leaderless: [1])
@@ -60,7 +60,7 @@ import Vocabulary
         let trial = RightsTrial(
             bootstrapServers: "127.0.0.1:1",
             properties: [:],
-            deadline: .seconds(3)
+            deadline: .seconds(10)
         )
         let layout = TopicLayout(partitionCount: 1, onePerLeader: [0])
         let topic = KafkaTopic("any")

@@ -78,7 +78,8 @@ import Vocabulary
             topic: topic,
             bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
             properties: ["fetch.wait.max.ms": "10"],
-            wakeup: reader.descriptor
+            wakeup: reader.descriptor,
+            deadline: .seconds(60)
         )
         defer { records.destroyAside() }
         var read: [Record] = []

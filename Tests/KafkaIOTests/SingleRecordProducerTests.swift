@@ -15,7 +15,8 @@ import Vocabulary
             topic: topic,
             bootstrapServers: kafka.bootstrapServers,
             properties: ["fetch.wait.max.ms": "10"],
-            wakeup: wakeup.descriptor
+            wakeup: wakeup.descriptor,
+            deadline: .seconds(60)
         )
         defer { scan.destroyAside() }
         var records: [Record] = []

@@ -15,7 +15,8 @@ import Vocabulary
             from: start,
             bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
             properties: ["fetch.wait.max.ms": "10"],
-            wakeup: wakeup.descriptor
+            wakeup: wakeup.descriptor,
+            deadline: .seconds(60)
         )
     }
 
@@ -67,7 +68,7 @@ import Vocabulary
         try reader.checkLeaders(within: .seconds(60))
         kafka.moveLeader(of: 1, of: topic, toBroker: -1)
         let error = #expect(throws: KafkaError.self) {
-            try reader.checkLeaders(within: .seconds(2))
+            try reader.checkLeaders(within: .seconds(10))
         }
         #expect(error?.text.hasPrefix("\(topic)[1]: ") == true, "\(String(describing: error))")
     }

@@ -10,7 +10,8 @@ import Vocabulary
             topic: topic,
             bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
             properties: ["fetch.wait.max.ms": "10"],
-            wakeup: wakeup.descriptor
+            wakeup: wakeup.descriptor,
+            deadline: .seconds(60)
         )
     }
 

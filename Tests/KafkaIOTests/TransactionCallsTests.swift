@@ -53,7 +53,7 @@ import Vocabulary
         }
         #expect(error?.kind == .retriable)
         kafka.setBroker(1, isUp: true)
-        try source.producer.transactionCalls.open()
+        try source.producer.transactionCalls.open(timeout: .seconds(60))
         try source.producer.transactionCalls.begin()
     }
 

@@ -141,7 +141,9 @@ import Vocabulary
         for index in 1...2 { try bench.write(event("\(index)", to: device(index))) }
         try bench.wait(for: "the GOAWAY") { shard.metrics.goAways[.none].value == 1 }
         try bench.write(event("3", to: device(3)))
-        try bench.wait(for: "the others' outcomes") { try bench.outcomes().count == 3 }
+        try bench.wait(for: "the others' outcomes") {
+            try bench.outcomes().count == 3 && shard.control.status.counts.terminal == 3
+        }
         try bench.stop(shard)
 
         #expect(try bench.outcomes().allSatisfy { $0.outcome == "accepted" })

@@ -152,7 +152,9 @@ import Vocabulary
     }
 
     @Test func `A shard finishes its requests in flight before it leaves`() throws {
-        let bench = try ShardBench(scenario([Behavior(delay: .milliseconds(300))]))
+        let bench = try ShardBench(scenario([Behavior(delay: .milliseconds(300))])) {
+            $0.engine.drainTimeout = .seconds(60)
+        }
         try bench.write(event("slow", to: device(0)))
         let shard = try bench.start()
         try bench.wait(for: "the request") { try bench.requests().count == 1 }
@@ -172,7 +174,9 @@ import Vocabulary
         }
         for index in 0..<3 { try bench.write(event("\(index)", to: device(index))) }
         let first = try bench.start()
-        try bench.wait(for: "two outcomes") { try bench.outcomes().count == 2 }
+        try bench.wait(for: "two outcomes, and their acknowledgement") {
+            try bench.outcomes().count == 2 && first.control.status.counts.terminal == 2
+        }
         try bench.stop(first)
         #expect(try bench.committed(in: bench.source) == 1)
         #expect(first.control.status.counts.handedBack == 1)
@@ -232,7 +236,7 @@ import Vocabulary
     {
         let bench = try ShardBench(ownsKafka: true) {
             // Records written before the shard starts are in one batch.
-            $0.kafka.properties["producer.linger.ms"] = "500"
+            $0.kafka.properties["producer.linger.ms"] = "3000"
         }
         let count = 20
         for number in 0..<count { try bench.write("no event \(number)", key: "\(number)") }

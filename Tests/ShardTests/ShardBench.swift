@@ -189,7 +189,8 @@ final class ShardBench {
                 topic: topic,
                 bootstrapServers: kafka.bootstrapServers,
                 properties: ["fetch.wait.max.ms": "10"],
-                wakeup: wakeup.fileDescriptor
+                wakeup: wakeup.fileDescriptor,
+                deadline: .seconds(60)
             )
             try poll()
         }
@@ -362,6 +363,8 @@ final class ShardBench {
                 // One connection at a time, and the next one at once.
                 pool: PoolMachine.Limits(
                     maxConnections: 1,
+                    connectTimeout: .seconds(60),
+                    pingTimeout: .seconds(60),
                     reconnect: .init(baseDelay: .milliseconds(1))
                 ),
                 retry: RetryPolicy(baseDelay: .milliseconds(1), maxDelay: .milliseconds(1)),

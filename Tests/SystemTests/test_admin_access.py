@@ -32,7 +32,7 @@ def simulator(simulators):
 
 def ask(service, path, method="GET", **fields):
     """(status, fields, body) as http.client reports them; `host` replaces its own Host."""
-    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     try:
         names = {name.replace("_", "-"): value for name, value in fields.items()}
         connection.putrequest(method, path, skip_host="host" in names)
@@ -58,7 +58,7 @@ def curl(service, path, *words, scheme="http"):
 
 def sent(service, text):
     """Sends these bytes; returns everything until the server closes."""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as peer:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as peer:
         peer.sendall(text.encode())
         answer = b""
         while piece := peer.recv(65_536):
@@ -170,7 +170,7 @@ def write_identity(folder):
 
 
 def served_certificate(service):
-    return ssl.get_server_certificate(("127.0.0.1", service.port), timeout=10)
+    return ssl.get_server_certificate(("127.0.0.1", service.port), timeout=60)
 
 
 def test_with_a_certificate_pages_are_tls_only_and_the_certificate_can_be_replaced(
@@ -200,7 +200,7 @@ def test_with_a_certificate_pages_are_tls_only_and_the_certificate_can_be_replac
     # Several requests on one connection, and an answer that spans many TLS records.
     context = ssl.create_default_context(cafile=certificate)
     connection = http.client.HTTPSConnection(
-        "127.0.0.1", service.port, timeout=10, context=context
+        "127.0.0.1", service.port, timeout=60, context=context
     )
     for path in ("/", "/metrics", "/status.json", "/live") * 3:
         connection.request("GET", path)
@@ -208,7 +208,7 @@ def test_with_a_certificate_pages_are_tls_only_and_the_certificate_can_be_replac
         assert answer.status == 200 and len(answer.read()) == int(answer.headers["Content-Length"])
     # Pipelined requests in one TLS record; the server ends with close_notify.
     with context.wrap_socket(
-        socket.create_connection(("127.0.0.1", service.port), timeout=10),
+        socket.create_connection(("127.0.0.1", service.port), timeout=60),
         server_hostname="localhost",
         suppress_ragged_eofs=False,
     ) as peer:

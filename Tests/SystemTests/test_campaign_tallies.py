@@ -166,7 +166,7 @@ def test_every_kind_of_end_is_counted(broker, benches, simulators, tmp_path, kin
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_crash_loses_no_count(apache, benches, simulators, tmp_path, kind):
     """With transactions, the tally is exact; without, it counts what was published twice."""
-    simulator = simulators({"latency_ms": 100})
+    simulator = simulators({"latency_ms": 500})
     bed = Bed(apache.kafka, benches, simulator, tmp_path, kind)
     limits = {"in_flight_events": 100}
     first, second = (bed.start(name, limits=limits).wait_until_ready() for name in "ab")

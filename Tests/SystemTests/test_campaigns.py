@@ -476,7 +476,7 @@ def test_an_event_is_not_sent_before_its_time(slow_bed):
     service = slowly(bed).wait_until_ready()
     at = int(time.time()) + 4
     event, listed = new_event(not_before=at), many(3, not_before=at)
-    far = new_event(not_before=at + 86_400)
+    far = new_event(not_before=at + 2 * 86_400)
     produce(bed, [event, listed, far])
     bed.bench.wait_for_outcomes(5, service=service)
     bed.bench.wait_until_settled(service=service)

@@ -61,8 +61,9 @@ def test_a_log_that_is_filled_again_before_its_next_reader_hides_nothing(
     fragile_apache, benches, simulators, is_transactional
 ):
     """New records stand where the commit metadata says that all is settled."""
-    slow = {"prefix": STUCK, "is": "ok", "delay_ms": 10_000}
-    bench, simulator = benches(fragile_apache.kafka, 1), simulators({"rules": [slow]})
+    slow = {"prefix": STUCK, "is": "ok", "delay_ms": 25_000}
+    bench = benches(fragile_apache.kafka, 1)
+    simulator = simulators({"rules": [slow]}, ["--control-port", 0])
     settings = bench.configuration(simulator, results={"transactional": is_transactional})
     # A connection has one stream until the first answer: it must not be a slow one.
     bench.produce([record(new_event())])
@@ -74,6 +75,7 @@ def test_a_log_that_is_filled_again_before_its_next_reader_hides_nothing(
         bench.produce([record(new_event())])
     eventually(lambda: span_of(bench) == OLD - 1, 60, first.child.output)
     first.child.kill()
+    assert simulator.control("POST", "/scenario", {})[0] == 204
     fragile_apache.broker.crash()
     fragile_apache.broker.cut(bench.topics.source, 0, OLD // 2)
     fragile_apache.broker.start_again()
@@ -114,6 +116,7 @@ def test_a_running_member_reads_on_where_a_log_was_cut_that_has_grown_again(
     fragile_apache.broker.crash()
     fragile_apache.broker.cut(bench.topics.source, 0, OLD // 2)
     fragile_apache.broker.start_again()
+    fragile_apache.kafka.wait_for_leaders(bench.topics.source)
     new = [new_event() for _ in range(OLD)]
     written = bench.produce([record(event) for event in new])
     assert written[0].offset == OLD // 2

@@ -218,7 +218,7 @@ def wire_format(schema_id, event):
 
 
 def registry_settings(registry, **settings):
-    return {"schema_registry": {"url": registry.url, "request_timeout": "1s", **settings}}
+    return {"schema_registry": {"url": registry.url, "request_timeout": "30s", **settings}}
 
 
 @pytest.mark.core
@@ -342,7 +342,7 @@ def test_registries_are_tried_in_turn(broker, simulators, benches):
         schema = registry.register("known", TEAM_SCHEMA)
         addresses = [f"http://127.0.0.1:{nobody}", refusing.url, registry.url]
         service = bench.run(
-            simulator, schema_registry={"url": ", ".join(addresses), "request_timeout": "1s"}
+            simulator, schema_registry={"url": ", ".join(addresses), "request_timeout": "30s"}
         )
         event = new_event(metadata={"team": "a"})
         bench.produce([wire_format(schema["id"], event)])

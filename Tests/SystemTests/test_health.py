@@ -57,6 +57,7 @@ def test_a_missing_broker_causes_no_restart_and_a_late_one_is_used(bench, simula
         lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1], 30, service.child.output
     )
     assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 503}
+    eventually(lambda: service.log_lines("waiting for Kafka"), 60, service.child.output)
     assert len(service.log_lines("waiting for Kafka")) == 1
     link.become(OPEN)
     service.wait_until_ready()
@@ -105,10 +106,12 @@ def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
         service.drain(seconds=20)
 
 
-@pytest.mark.takes(10)
+@pytest.mark.takes(20)
 def test_a_drain_ends_readiness_first_and_keeps_liveness(bench, simulators):
     """Events that are never answered keep the service draining during the checks."""
-    service = bench.run(simulators({"default": {"is": "stall"}}))
+    service = bench.run(
+        simulators({"default": {"is": "stall"}}), limits={"drain_timeout": "20s"}
+    )
     bench.produce(records(5))
     eventually(
         lambda: "heliograph_inflight_events 5\n" in service.fetch("/metrics")[1],

@@ -164,13 +164,13 @@ def test_a_token_that_expires_is_told_and_its_successor_taken(
 ):
     bench, simulator = benches(apache.kafka, 1), simulators({})
     token = tmp_path / "token"
-    properties = from_file(apache, token, seconds=10)
+    properties = from_file(apache, token, seconds=30)
     settings = settings_for(bench, simulator, apache, "TOKEN", properties)
     service = bench.start(settings).wait_until_ready(60)
     written = []
     go_on(bench, service, written)
     # The broker closes connections whose token has expired.
-    eventually(lambda: "refuses the login" in reasons(service), 60, service.child.output)
+    eventually(lambda: "refuses the login" in reasons(service), 120, service.child.output)
     assert "sasl.oauthbearer.token_file" in reasons(service)
     written += bench.produce(records(20))
     replace(token, apache.issuer.token(USER))

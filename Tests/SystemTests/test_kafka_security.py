@@ -171,7 +171,10 @@ def test_the_service_reports_the_same_in_its_log_and_in_readiness(apache, benche
     service = bench.start(settings_for(bench, simulator, server, apache.tls()))
     cause = f"no answer from {server}: {server}: its certificate has expired"
     eventually(lambda: cause in service.fetch("/ready")[1], 30, service.child.output)
-    [line] = service.log_lines("waiting for Kafka")
+    # The log tells it after readiness does.
+    [line] = eventually(
+        lambda: service.log_lines("waiting for Kafka"), 60, service.child.output
+    )
     assert line["error"] == f"kafka.bootstrap_servers: {cause}"
     service.drain()
 
@@ -195,7 +198,9 @@ def test_an_unreachable_advertised_address_is_named(
     cause = f"_TRANSPORT: {cause}"
     reason = f"loading token status: {cause}"
     eventually(lambda: reason in service.fetch("/ready")[1], 30, service.child.output)
-    [line] = service.log_lines("token status could not be read yet")
+    [line] = eventually(
+        lambda: service.log_lines("token status could not be read yet"), 60, service.child.output
+    )
     assert line["error"] == cause
     service.child.kill()
 

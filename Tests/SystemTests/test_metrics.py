@@ -24,7 +24,7 @@ MAX_SAMPLES = 1000
 
 def page(service, accept=None):
     """(content type, text) of /metrics."""
-    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     connection.request("GET", "/metrics", headers={"Accept": accept} if accept else {})
     answer = connection.getresponse()
     assert answer.status == 200
@@ -71,6 +71,7 @@ def busy(bench, simulators):
     strange = [record(new_event(push_type=HOSTILE)), record(new_event(bundle_id=HOSTILE))]
     bench.produce(events + strange + [record(new_event(bundle_id="org.nobody"))])
     bench.wait_for_outcomes(63, service=service)
+    bench.wait_until_settled(service=service)
     # Statistics, and so the lag, update every five seconds.
     eventually(
         lambda: "heliograph_kafka_consumer_lag_records{" in page(service)[1],

@@ -304,7 +304,7 @@ def prometheus(folder, service):
 
         def ask(path, **query):
             url = f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
-            with urllib.request.urlopen(url, timeout=10) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 return json.load(answer)["data"]
 
         yield ask

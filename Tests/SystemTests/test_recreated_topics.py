@@ -30,6 +30,7 @@ def test_a_source_that_is_created_again_is_read(fragile_apache, benches, simulat
     bench.wait_until_settled(service=service)
     fragile_apache.broker.crash()
     fragile_apache.broker.start_again()
+    fragile_apache.kafka.wait_for_leaders(bench.topics.source)
     bench.produce([record(event) for event in old[5:]])
     bench.wait_until_settled(service=service)
     bench.kafka.make_again(bench.topics.source, 1)
@@ -70,6 +71,7 @@ def test_orders_from_a_topic_that_is_created_again_are_read(fragile_apache, benc
     wait_until_paused("a")
     fragile_apache.broker.crash()
     fragile_apache.broker.start_again()
+    kafka.wait_for_leaders(topic)
     pause("b")
     wait_until_paused("a", "b")
     # The service sees no moment without the topic, which it would notice.

@@ -24,7 +24,9 @@ COMMIT_SECONDS = 0.25
 
 
 def slow_configuration(bench, simulator):
-    return bench.configuration(simulator, limits={"in_flight_events": IN_FLIGHT})
+    # A drain that ends early gives back what was sent, to be sent again.
+    limits = {"in_flight_events": IN_FLIGHT, "drain_timeout": "30s"}
+    return bench.configuration(simulator, limits=limits)
 
 
 def pushes_of(*simulators):

@@ -259,16 +259,16 @@ def test_an_event_for_now_or_never_is_not_deferred(broker, simulators, benches):
     assert requests[call["device_token"]] == outcome["attempts"] > requests[usual["device_token"]]
 
 
-@pytest.mark.takes(10)
+@pytest.mark.takes(20)
 def test_the_last_tier_repeats_until_the_event_is_given_up(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(BROKEN)
     first, last = create_retry_topics(bench, "1s", DELAY)
     bench.produce(records(3))
-    service = bench.run(simulator, retry=retrying("1s", DELAY, give_up_after="8s"))
+    service = bench.run(simulator, retry=retrying("1s", DELAY, give_up_after="16s"))
     bench.wait_for_outcomes(3, service=service)
     assert_accounted_for(service)
     service.drain()
-    # Once per event in the first tier; in the last one as often as fits between 1 s and 8 s.
+    # Once per event in the first tier; in the last one as often as fits between 1 s and 16 s.
     assert broker.count(first) == 3
     assert broker.count(last) >= 3
     for outcome in outcomes_by_id(bench).values():
@@ -278,7 +278,7 @@ def test_the_last_tier_repeats_until_the_event_is_given_up(broker, simulators, b
     requests = collections.Counter(request["token"] for request in simulator.requests())
     attempts = {o["device_token"]: o["attempts"] for o in outcomes_by_id(bench).values()}
     assert requests == attempts
-    assert all(2 <= count <= 6 for count in attempts.values()), attempts
+    assert all(2 <= count <= 10 for count in attempts.values()), attempts
     assert broker.count(bench.topics.dead_letters) == 3
     for message in broker.read_all(bench.topics.dead_letters):
         assert not history_of(message)

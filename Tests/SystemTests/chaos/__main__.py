@@ -29,7 +29,7 @@ def main():
     parser.add_argument("--rounds", type=int, help="how often, with --cluster")
     parser.add_argument("--transactional", action="store_true", help="with --cluster")
     options = parser.parse_args()
-    # # SIGTERM raises KeyboardInterrupt, so that child processes end and files are removed.
+    # SIGTERM raises KeyboardInterrupt, so that child processes end and files are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.cluster is not None:
         if kafka_home() is None:

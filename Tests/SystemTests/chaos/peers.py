@@ -63,7 +63,7 @@ def goaway_storm(lab):
     rules = [{"prefix": p, "is": "flaky", **s} for p, s in zip(prefixes, steps)]
     bench = lab.bench(lab.persistent_broker())
     simulator = lab.simulator({"latency_ms": 20, "rules": rules})
-    service = bench.start(bench.slow(simulator, **PATIENT)).wait_until_ready()
+    service = bench.start(bench.slow(simulator, retry=PATIENT["retry"])).wait_until_ready()
     with stopwatch() as passed:
         for prefix in prefixes:
             burst_with(bench, prefix, lab.size(300, 5000))
@@ -87,7 +87,7 @@ def overload(lab):
     ]
     bench = lab.bench(lab.persistent_broker())
     simulator = lab.simulator({"latency_ms": 20, "rules": rules})
-    service = bench.start(bench.slow(simulator, **PATIENT)).wait_until_ready()
+    service = bench.start(bench.slow(simulator, retry=PATIENT["retry"])).wait_until_ready()
     for prefix in ("5035", "4294"):
         burst_with(bench, prefix, lab.size(400, 5000), every=50)
     # If half of the answers fail, the breaker opens, and its probes are the failed events, so the

@@ -89,7 +89,7 @@ def clock_jump(lab):
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, CLOCK_SOURCE], check=True)
     clock.write_text("0")
     environment = {"LD_PRELOAD": str(library), "CHAOS_CLOCK_FILE": str(clock)}
-    service = bench.start(bench.slow(simulator, **PATIENT), environment).wait_until_ready()
+    service = bench.start(bench.slow(simulator, retry=PATIENT["retry"]), environment).wait_until_ready()
     for jump in ("0", "3600", "-3600", "86400", "0"):
         bench.write(200)
         bench.wait_for_share(0.9, service)

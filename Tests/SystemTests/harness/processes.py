@@ -118,7 +118,7 @@ class Child:
             raise AssertionError(f"still running after {seconds} s: {self.output()}") from None
         self._is_end_known = True
         for reader in self._readers:
-            reader.join(5)
+            reader.join(60)
         return code
 
     def tell(self, line):

@@ -134,7 +134,7 @@ class Sampler:
 
     def stop(self):
         self._end.set()
-        self._thread.join(10)
+        self._thread.join(60)
 
     def _assert_well(self):
         assert self.failure is None, f"the sampler ended early: {self.failure!r}"

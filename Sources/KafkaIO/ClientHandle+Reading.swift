@@ -53,8 +53,24 @@ extension ClientHandle {
     ///
     /// `deadline` limits only the search for the leader: librdkafka before 2.12 waits for the
     /// answer as long as its request and its retries live, which is minutes if the leader is
-    /// unreachable. The request is therefore abandoned once connections have failed for 15 s.
+    /// unreachable. The request is therefore abandoned once connections have failed for 15 s. While
+    /// the leader changes, librdkafka learns who it is but does not ask it; this does, until the
+    /// deadline.
     func watermarks(
+        of partition: TopicPartition,
+        deadline: Duration
+    ) throws(KafkaError) -> Range<Int64> {
+        let end = ContinuousClock.now + deadline
+        while true {
+            do throws(KafkaError) {
+                return try askForWatermarks(of: partition, deadline: deadline)
+            } catch  where error.isOfLeadership && ContinuousClock.now < end {
+                usleep(100_000)
+            }
+        }
+    }
+
+    private func askForWatermarks(
         of partition: TopicPartition,
         deadline: Duration
     ) throws(KafkaError) -> Range<Int64> {

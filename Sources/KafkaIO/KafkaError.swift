@@ -72,6 +72,9 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether the error is about one topic or partition; others may work.
     public var isOfPartition: Bool { Self.ofPartition.contains(code) }
 
+    /// Whether the partition's leader is about to change.
+    var isOfLeadership: Bool { code == .notLeaderForPartition || code == .leaderNotAvailable }
+
     /// Whether Kafka rejects the size of a batch or record.
     public var isOfSize: Bool { code == .messageSizeTooLarge || code == .recordListTooLarge }
 

@@ -34,6 +34,25 @@ import Vocabulary
         #expect(Set(records.map { scan.partitions[$0.partition] }).count == 3)
     }
 
+    @Test func `a leader that changes is asked again`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("moved")
+        try kafka.createTopic(topic, partitions: 1)
+        let wakeup = WakeUp()
+        kafka.failNext(.listOffsets, with: [.notLeaderForPartition, .leaderNotAvailable])
+        let scan = try TopicScan(
+            topic: topic,
+            bootstrapServers: kafka.bootstrapServers,
+            wakeup: wakeup.descriptor,
+            deadline: .seconds(60)
+        )
+        defer {
+            scan.destroyAside()
+            withExtendedLifetime(wakeup) {}
+        }
+        #expect(scan.isComplete)
+    }
+
     @Test func `a scan of an empty topic is complete at once`() throws {
         let wakeup = WakeUp()
         let scan = try scan(try SharedCluster.freshTopic(), wakeup)

@@ -177,10 +177,17 @@ extension KafkaConfiguration {
     ]
 
     /// A record in a transaction must be written, or have failed, before the transaction times out.
+    ///
+    /// If its coordinator hangs, librdkafka notices twice: when a request gets no answer, and when
+    /// the next connection does not come about. Then it looks for the broker that has taken over.
     static func transactionDefaults(timeout milliseconds: Int) -> [(String, String)] {
-        ["transaction.timeout.ms", "message.timeout.ms", "socket.timeout.ms"].map {
-            ($0, "\(milliseconds)")
-        }
+        let third = max(1000, milliseconds / 3)
+        return [
+            ("transaction.timeout.ms", "\(milliseconds)"),
+            ("message.timeout.ms", "\(milliseconds)"),
+            ("socket.timeout.ms", "\(min(30_000, third))"),
+            ("socket.connection.setup.timeout.ms", "\(min(10_000, third))"),
+        ]
     }
 
     /// How long a producer's transaction may be open, given the operator's properties.

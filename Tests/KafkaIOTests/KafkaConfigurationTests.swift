@@ -201,12 +201,14 @@ import Testing
     /// The settings of a producer, as lines, in the order in which they were set.
     private func producerSettings(
         _ properties: [String: String],
-        _ batches: KafkaConfiguration.Batches
+        _ batches: KafkaConfiguration.Batches,
+        transactionalID: String? = nil
     ) throws -> [Substring] {
         let configuration = try KafkaConfiguration(
             .producer,
             bootstrapServers: "",
             properties: properties,
+            transactionalID: transactionalID,
             batches: batches
         )
         return configuration.description.split(separator: "\n")
@@ -356,6 +358,33 @@ import Testing
         #expect(timeout == .milliseconds(milliseconds))
         let problems = KafkaConfiguration.clientProblems(in: properties, transactionalID: "me")
         #expect(problems.isEmpty, "\(problems)")
+    }
+
+    /// Requests and connections are given up early enough to find another coordinator.
+    @Test(
+        arguments: [
+            ([:], 5000, 5000), (["transaction.timeout.ms": "60000"], 20_000, 10_000),
+            (["transaction.timeout.ms": "2000"], 1000, 1000),
+            (["transaction.timeout.ms": "900000"], 30_000, 10_000),
+            (["producer.socket.timeout.ms": "9000"], 9000, 5000),
+        ] as [([String: String], Int, Int)]
+    )
+    func `a request in a transaction gets a third of the transaction's time`(
+        properties: [String: String],
+        request: Int,
+        connection: Int
+    ) throws {
+        let problems = KafkaConfiguration.clientProblems(in: properties, transactionalID: "me")
+        #expect(problems.isEmpty, "\(problems)")
+        let lines = try producerSettings(
+            properties,
+            .shared(maxBytes: nil),
+            transactionalID: "me"
+        )
+        func effective(_ name: String) -> Substring? { lines.last { $0.hasPrefix("\(name)=") } }
+        #expect(effective("socket.timeout.ms") == "socket.timeout.ms=\(request)")
+        let setup = "socket.connection.setup.timeout.ms"
+        #expect(effective(setup) == "\(setup)=\(connection)")
     }
 
     @Test func `a value that changes nothing is accepted`() {

@@ -382,7 +382,7 @@ class ApacheCluster:
 
 
 @contextlib.contextmanager
-def running_apache_cluster(folder, count=3, has_links=False):
+def running_apache_cluster(folder, count=3, has_links=False, link=Link):
     """Brokers that hold all topics together, without TLS and logins; ends them afterwards.
 
     Services reach them through links, if there are to be any; brokers reach each other, and tests
@@ -393,7 +393,7 @@ def running_apache_cluster(folder, count=3, has_links=False):
         ports = {n: [stack.enter_context(reserved_port()) for _ in range(3)] for n in numbers}
         voters = ",".join(f"{n}@127.0.0.1:{ports[n][0]}" for n in numbers)
         servers = ",".join(f"127.0.0.1:{ports[n][1]}" for n in numbers)
-        links = {n: stack.enter_context(contextlib.closing(Link(ports[n][2]))) for n in numbers}
+        links = {n: stack.enter_context(contextlib.closing(link(ports[n][2]))) for n in numbers}
         outer = ",".join(f"127.0.0.1:{link.port}" for link in links.values())
         with _one_start_at_a_time():
             commands = {

@@ -8,7 +8,7 @@ import time
 from .link import Link
 
 # Kafka's API keys, which follow a request's length.
-PRODUCE, FETCH = struct.pack(">h", 0), struct.pack(">h", 1)
+PRODUCE, FETCH, END_TXN = (struct.pack(">h", key) for key in (0, 1, 26))
 PACE_SECONDS = 0.02
 
 
@@ -79,6 +79,23 @@ class PacedLink(KafkaLink):
             if request[4:6] == FETCH:
                 time.sleep(max(0.0, latest + PACE_SECONDS - time.monotonic()))
                 latest = time.monotonic()
+            return [request]
+
+        return due
+
+
+class CommitLink(KafkaLink):
+    """Calls `before_commit`, once, before the broker gets the request to end a transaction."""
+
+    def __init__(self, target):
+        self.before_commit = None
+        super().__init__(target)
+
+    def _requests(self):
+        def due(request):
+            if request[4:6] == END_TXN and self.before_commit:
+                call, self.before_commit = self.before_commit, None
+                call()
             return [request]
 
         return due

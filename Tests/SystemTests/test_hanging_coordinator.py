@@ -1,0 +1,59 @@
+"""A broker stands still while it should commit a transaction that it coordinates."""
+
+import json
+import signal
+
+import pytest
+
+from harness.apache_kafka import kafka_home, running_apache_cluster
+from harness.deadlines import eventually
+from harness.events import records
+from harness.kafka_link import CommitLink
+from harness.service import position_of
+
+pytestmark = [
+    pytest.mark.takes(60),
+    pytest.mark.kafka,
+    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
+]
+# The brokers notice after 9 s, and a busy machine takes a while to move what it coordinated.
+TRANSACTION = {"session.timeout.ms": 60_000, "transaction.timeout.ms": 60_000}
+
+
+def test_the_broker_that_takes_over_commits_it(tmp_path, benches, simulators):
+    """Without an answer, the service asks who coordinates now, and does not end."""
+    with running_apache_cluster(tmp_path / "kafka", has_links=True, link=CommitLink) as cluster:
+        bench, simulator = benches(cluster.kafka, 1), simulators({})
+        settings = bench.configuration(
+            simulator, results={"transactional": True}, kafka={"properties": TRANSACTION}
+        )
+        service = bench.start(settings).wait_until_ready(300)
+        written = bench.produce(records(1))
+        bench.wait_until_settled(120, service=service)
+        stopped = []
+
+        def stop(broker):
+            broker.send(signal.SIGSTOP)
+            stopped.append(broker)
+
+        for number, link in cluster.links.items():
+            link.before_commit = lambda broker=cluster.brokers[number]: stop(broker)
+        written += bench.produce(records(1))
+        [broker] = eventually(lambda: stopped, 60, service.child.output)
+        for link in cluster.links.values():
+            link.before_commit = None
+
+        def is_idle():
+            return "heliograph_inflight_events 0\n" in service.fetch("/metrics")[1]
+
+        eventually(lambda: is_idle() or not service.child.is_running, 120, service.child.output)
+        assert service.child.is_running, service.child.output()
+        broker.send(signal.SIGCONT)
+        cluster.wait_until_whole()
+        written += bench.produce(records(10))
+        bench.wait_until_settled(120, service=service)
+        service.drain()
+        told = bench.kafka.read_committed(bench.topics.results, 120)
+        outcomes = [json.loads(message.value()) for message in told]
+        assert sorted(map(position_of, outcomes)) == sorted(place.position for place in written)
+        assert len(simulator.requests()) == len(written)

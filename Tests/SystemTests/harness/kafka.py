@@ -163,23 +163,36 @@ class Kafka:
         eventually(registered, seconds, lambda: f"{count} brokers to register{told()}")
 
     def wait_until_in_sync(self, seconds=300):
-        """Until each partition has a leader and all its replicas in sync."""
+        """Until each partition has a leader and all its replicas in sync, as each broker knows it.
+
+        A broker that stood still for a while tells what was true before: that it leads, and where
+        the logs ended then.
+        """
+
+        def told_by(server):
+            """{(partition, leader, replicas in sync, all replicas)}"""
+            client = AdminClient({**self._client, "bootstrap.servers": server})
+            topics = patiently(lambda: client.list_topics(timeout=PATIENCE)).topics
+            return {
+                (f"{name}[{p.id}]", p.leader, tuple(sorted(p.isrs)), tuple(sorted(p.replicas)))
+                for name, topic in topics.items()
+                for p in topic.partitions.values()
+            }
 
         def lagging():
-            topics = patiently(lambda: self._producer.list_topics(timeout=PATIENCE)).topics
-            return [
-                f"{topic.topic}[{partition.id}]"
-                for topic in topics.values()
-                for partition in topic.partitions.values()
-                if partition.leader < 0 or len(partition.isrs) < len(partition.replicas)
-            ]
+            told = [told_by(server) for server in self._client["bootstrap.servers"].split(",")]
+            of_all = set.intersection(*told)
+            whole = {p for p in of_all if p[1] >= 0 and p[2] == p[3]}
+            return sorted(set.union(*told) - whole)
 
-        eventually(lambda: not lagging(), seconds, lambda: f"{lagging()} to be in sync")
+        what = "(partition, leader, in sync, replicas) to be told by all brokers, and in sync"
+        eventually(lambda: not lagging(), seconds, lambda: f"{what}: {lagging()}", interval=0.2)
 
     def wait_for_leaders(self, topic, seconds=120):
         def have_one():
             told = patiently(lambda: self._producer.list_topics(topic, timeout=PATIENCE))
-            return all(p.leader >= 0 for p in told.topics[topic].partitions.values())
+            partitions = told.topics[topic].partitions.values()
+            return partitions and all(p.leader >= 0 for p in partitions)
 
         eventually(have_one, seconds, f"a leader of each partition of {topic}", interval=0.2)
 
@@ -303,15 +316,15 @@ class Kafka:
     def produce_in_transaction(self, topic, records, aborts=False):
         """Writes the records in one transaction, and commits or aborts it."""
         producer = Producer({**self._client, "transactional.id": f"{topic}-writer"})
-        producer.init_transactions(20)
+        producer.init_transactions(60)
         producer.begin_transaction()
         for record in records:
             producer.produce(topic, record.value, key=record.key, headers=list(record.headers))
-        producer.flush(20)
+        producer.flush(60)
         if aborts:
-            producer.abort_transaction(20)
+            producer.abort_transaction(60)
         else:
-            producer.commit_transaction(20)
+            producer.commit_transaction(60)
 
     @contextlib.contextmanager
     def consumer(self, group=READER, **properties):
@@ -359,7 +372,7 @@ class Kafka:
     def count(self, topic):
         return sum(self.ends(topic).values())
 
-    def read_all(self, topic, seconds=30):
+    def read_all(self, topic, seconds=60):
         """Every record that the topic holds now, in order per partition.
 
         Outcomes and token statuses keep to their schemas, whatever test reads them.
@@ -382,7 +395,7 @@ class Kafka:
         contracts.assert_kept(topic, records)
         return sorted(records, key=lambda record: (record.partition(), record.offset()))
 
-    def read_committed(self, topic, seconds=30):
+    def read_committed(self, topic, seconds=60):
         """Every record of a committed transaction that the topic holds now.
 
         Aborted records and the marks of transactions take offsets too, so `count` and `read_all`

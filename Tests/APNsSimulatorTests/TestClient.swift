@@ -38,7 +38,7 @@ final class TestClient {
     func waitFor(_ isWanted: (ConnectionEvent) -> Bool) throws -> ConnectionEvent {
         if let event = events.first(where: isWanted) { return event }
         // Only a broken simulator takes that long.
-        let deadline = SystemClock.now + .seconds(30)
+        let deadline = SystemClock.now + .seconds(60)
         while true {
             connection.flush()
             connection.takeEvents(into: &events)

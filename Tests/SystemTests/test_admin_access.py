@@ -50,7 +50,7 @@ def curl(service, path, *words, scheme="http"):
     command = ["curl", "-sS", "-w", "\n%{http_code}", *words]
     run = subprocess.run(
         [*command, f"{scheme}://127.0.0.1:{service.port}{path}"],
-        capture_output=True, text=True, timeout=30,
+        capture_output=True, text=True, timeout=60,
     )
     body, _, status = run.stdout.rpartition("\n")
     return int(status), body
@@ -94,7 +94,7 @@ def test_every_answer_has_headers_against_other_sites(bench, simulator):
     resolved = ("--resolve", f"{foreign}:{service.port}:127.0.0.1")
     run = subprocess.run(
         ["curl", "-sS", *resolved, f"http://{foreign}:{service.port}/status.json"],
-        capture_output=True, text=True, timeout=30,
+        capture_output=True, text=True, timeout=60,
     )
     assert "admin.hosts" in run.stdout and "configuration" not in run.stdout
     for path in PAGES:
@@ -137,18 +137,18 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
         return curl(service, "/metrics", "--oauth2-bearer", token)[0] == 200
 
     replaced(f"{NEXT}\n{TOKEN}\n")
-    eventually(lambda: opens(NEXT), 30, service.child.output)
+    eventually(lambda: opens(NEXT), 60, service.child.output)
     assert opens(TOKEN), "both tokens are valid during the replacement"
     replaced("tiny\n")
     refused = "admin.bearer_token_file not reloaded; the old one stays in use"
-    eventually(lambda: service.log_lines(refused), 30, service.child.output)
+    eventually(lambda: service.log_lines(refused), 60, service.child.output)
     assert opens(NEXT)
     [warning] = service.warnings()
     assert warning.startswith("admin: admin.bearer_token_file: ") and "tiny" not in warning
     unusable = 'heliograph_unusable_files{use="admin"}'
     assert f"{unusable} 1\n" in curl(service, "/metrics", "--oauth2-bearer", NEXT)[1]
     replaced(f"{NEXT}\n")
-    eventually(lambda: not opens(TOKEN), 30, service.child.output)
+    eventually(lambda: not opens(TOKEN), 60, service.child.output)
     assert opens(NEXT) and not service.warnings()
     shown = curl(service, "/metrics", "--oauth2-bearer", NEXT)[1]
     assert f"{unusable} 0\n" in shown
@@ -221,7 +221,7 @@ def test_with_a_certificate_pages_are_tls_only_and_the_certificate_can_be_replac
 
     write_identity(tmp_path)
     service.child.send(signal.SIGHUP)
-    eventually(lambda: served_certificate(service) != first, 30, service.child.output)
+    eventually(lambda: served_certificate(service) != first, 60, service.child.output)
     assert served_certificate(service) == certificate.read_text()
     # Open connections continue.
     connection.request("GET", "/live")
@@ -233,6 +233,6 @@ def test_with_a_certificate_pages_are_tls_only_and_the_certificate_can_be_replac
         "the old one stays in use"
     )
     service.child.send(signal.SIGHUP)
-    eventually(lambda: service.log_lines(refused), 30, service.child.output)
+    eventually(lambda: service.log_lines(refused), 60, service.child.output)
     assert served_certificate(service) == second
     service.drain()

@@ -100,7 +100,7 @@ def test_a_certificate_that_cannot_be_opened_names_its_key(bench, simulator, cer
         bench.configuration(simulator), certificate_file=certificate / "identity.p12"
     )
     service = bench.start(settings)
-    assert service.child.wait_for_exit(30) == 1
+    assert service.child.wait_for_exit(60) == 1
     assert any(
         "apns.credentials.0.certificate_file" in line and "passphrase" in line
         for line in service.child.lines("stderr")
@@ -137,7 +137,7 @@ def test_a_certificate_for_another_app_names_the_mismatch(bench, simulator, cert
     )
     settings["apns"]["credentials"][0]["bundle_ids"] = [APP, "com.example.Other"]
     service = bench.start(settings)
-    assert service.child.wait_for_exit(30) == 1
+    assert service.child.wait_for_exit(60) == 1
     assert any(
         "apns.credentials.0.bundle_ids" in line and "com.example.Other" in line
         for line in service.child.lines("stderr")
@@ -164,7 +164,7 @@ def test_a_proxy_that_refuses_is_named(bench, simulator):
         settings["apns"]["proxy"] = f"http://{proxy.url}"
         service = bench.start(settings)
         message = "APNs connection failed"
-        eventually(lambda: service.log_lines(message), 30, service.child.output)
+        eventually(lambda: service.log_lines(message), 60, service.child.output)
         assert "status 407" in service.log_lines(message)[0]["error"]
 
 

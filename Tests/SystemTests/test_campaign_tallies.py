@@ -139,7 +139,7 @@ def test_every_kind_of_end_is_counted(broker, benches, simulators, tmp_path, kin
         CAMPAIGN: {"sent": 3, "accepted": 2, "unregistered": 1, "expired": 1, "invalid": 1},
         "other": {"sent": 1, "accepted": 1},
     }
-    eventually(lambda: bed.tallies() == wanted, 30, lambda: f"{wanted}, not {bed.tallies()}")
+    eventually(lambda: bed.tallies() == wanted, 60, lambda: f"{wanted}, not {bed.tallies()}")
     assert counted(service, "campaign_tally_records_total") > 0
     assert bed.shown(CAMPAIGN) == wanted[CAMPAIGN]
     ended = bed.command("show", "other")
@@ -156,7 +156,7 @@ def test_every_kind_of_end_is_counted(broker, benches, simulators, tmp_path, kin
     service = bed.start("b", retry=retry).wait_until_ready()
     bed.produce([new_event(campaign="other")])
     wanted["other"] = {"sent": 2, "accepted": 2}
-    eventually(lambda: bed.tallies() == wanted, 30, lambda: f"{wanted}, not {bed.tallies()}")
+    eventually(lambda: bed.tallies() == wanted, 60, lambda: f"{wanted}, not {bed.tallies()}")
     service.drain()
     assert bed.shown("other") == wanted["other"]
 
@@ -168,7 +168,7 @@ def test_a_crash_loses_no_count(apache, benches, simulators, tmp_path, kind):
     """With transactions, the tally is exact; without, it counts what was published twice."""
     simulator = simulators({"latency_ms": 500})
     bed = Bed(apache.kafka, benches, simulator, tmp_path, kind)
-    limits = {"in_flight_events": 100}
+    limits = {"in_flight_events": 40}
     first, second = (bed.start(name, limits=limits).wait_until_ready() for name in "ab")
     events = mixed(500)
     bed.produce(events)
@@ -226,7 +226,7 @@ def test_a_topic_that_refuses_records_stops_nothing(apache, benches, simulators,
     kafka = {"bootstrap_servers": apache.server("LOGIN"), "properties": login}
     service = bed.start(kafka=kafka).wait_until_ready()
     bed.produce([new_event(campaign=CAMPAIGN) for _ in range(10)])
-    eventually(lambda: bed.tallies() == bed.expected() != {}, 30, service.child.output)
+    eventually(lambda: bed.tallies() == bed.expected() != {}, 60, service.child.output)
 
     rights.set(allowed - {("TOPIC", bed.topic, "WRITE")})
     bed.produce([new_event(campaign=CAMPAIGN) for _ in range(20)])

@@ -24,11 +24,11 @@ class Canary:
 
     def __init__(self, child):
         self.child = child
-        self._port = child.wait_for("stderr", opened_port, 30)
+        self._port = child.wait_for("stderr", opened_port, 60)
 
     def text(self):
         url = f"http://127.0.0.1:{self._port}/metrics"
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.read().decode()
 
     def count(self, result):
@@ -128,5 +128,5 @@ def test_what_the_service_could_not_send_is_refused(
 ):
     settings = benches(broker, 1).configuration(simulators())
     with running_command(tmp_path, settings, "canary", "--token", TOKEN, *words) as child:
-        assert child.wait_for_exit(30) == 1
+        assert child.wait_for_exit(60) == 1
         assert problem in child.output()

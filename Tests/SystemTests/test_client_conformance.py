@@ -298,7 +298,7 @@ def test_the_push_command_follows_the_same_rules(bench, peer, tmp_path):
     assert not frames_named(server.connections[0], "Priority")
     # The peer may read it after the command has ended.
     eventually(
-        lambda: type(server.connections[0].frames[-1]).__name__ == "GoAwayFrame", 10, "a goodbye"
+        lambda: type(server.connections[0].frames[-1]).__name__ == "GoAwayFrame", 60, "a goodbye"
     )
 
 
@@ -336,7 +336,7 @@ def test_after_a_failed_handshake_the_next_address_is_tried(bench, peer, tmp_pat
             service = bench.run(server, apns={"connections": {"min": 3}})
         bench.produce([record(new_event()) for _ in range(5)])
         bench.wait_for_outcomes(5)
-        eventually(lambda: len(server.connections) == 3, 30, service.child.output)
+        eventually(lambda: len(server.connections) == 3, 60, service.child.output)
     assert accepted_count(bench) == 5
     assert all(visitors)
     assert not service.log_lines("APNs connection failed")
@@ -491,7 +491,7 @@ def test_each_connect_resolves_the_name_again(bench, peer, tmp_path, monkeypatch
             patch.setenv(name, value)
         service = bench.start(bench.configuration(server))
     eventually(
-        lambda: service.log_lines("APNs connection failed"), 30, service.child.output
+        lambda: service.log_lines("APNs connection failed"), 60, service.child.output
     )
     assert not server.connections
     move(tmp_path, ["127.0.0.1"])

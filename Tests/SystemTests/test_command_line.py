@@ -132,7 +132,7 @@ def test_bash_accepts_the_completions(tmp_path):
     assert said.returncode == 0
     script = tmp_path / "heliograph.bash"
     script.write_text(said.stdout)
-    subprocess.run(["bash", "-n", str(script)], check=True, timeout=30)
+    subprocess.run(["bash", "-n", str(script)], check=True, timeout=60)
     asked = f"""
         source {script}
         complete -p heliograph
@@ -146,7 +146,7 @@ def test_bash_accepts_the_completions(tmp_path):
         complete_line heliograph tail --no
     """
     answer = subprocess.run(
-        ["bash", "-c", asked], capture_output=True, text=True, timeout=30, check=True
+        ["bash", "-c", asked], capture_output=True, text=True, timeout=60, check=True
     )
     words = answer.stdout.split()
     assert "fingerprint" in words and "--no-follow" in words, answer
@@ -290,7 +290,7 @@ def asked_of_bash(script, *words):
         ["bash", "--norc", "-c", asked],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
         cwd=script.parent,
     )
@@ -304,7 +304,7 @@ def asked_of_fish(script, *words):
         ["fish", "--no-config", "-c", f"source {script}; complete -C 'heliograph {line}'"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
         cwd=script.parent,
     )
@@ -350,7 +350,7 @@ def asked_of_zsh(script, *words):
     subprocess.run(
         ["zsh", "-f", "-c", ZSH],
         capture_output=True,
-        timeout=30,
+        timeout=60,
         check=True,
         cwd=folder,
         env=clean_environment() | {"LINE": line, "ZDOTDIR": str(folder), "TERM": "dumb"},

@@ -192,7 +192,7 @@ def test_the_load_generator_reaches_kafka(broker):
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines()[-1] == '{"produced":250,"acknowledged":250,"refused":0}'
-    broker.wait_for_count(topic, 250, 20)
+    broker.wait_for_count(topic, 250)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

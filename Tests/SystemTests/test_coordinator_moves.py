@@ -21,13 +21,20 @@ def test_the_remaining_member_continues_with_the_new_coordinator(tmp_path, bench
     """It no longer asks the old coordinator, although that one is up again."""
     with running_apache_cluster(tmp_path / "kafka") as cluster:
         bench, simulator = benches(cluster.kafka, 4), simulators({})
-        settings = bench.configuration(simulator, results={"transactional": True})
+        settings = bench.configuration(
+            simulator,
+            results={"transactional": True},
+            # A busy machine takes a while to move a coordinator.
+            kafka={
+                "properties": {"session.timeout.ms": 30_000, "transaction.timeout.ms": 60_000}
+            },
+        )
         stays, leaves = (
             bench.start({**settings, "results": {**settings["results"], "transactional_id": name}})
             for name in ("stays", "leaves")
         )
         for service in (stays, leaves):
-            service.wait_until_ready()
+            service.wait_until_ready(300)
 
         def has_shared():
             return all(s.log_lines("partitions assigned") for s in (stays, leaves))
@@ -42,10 +49,10 @@ def test_the_remaining_member_continues_with_the_new_coordinator(tmp_path, bench
             lambda: cluster.kafka.coordinator(bench.group) != before, 60, "another coordinator"
         )
         written += bench.produce(records(EVENTS))
-        bench.wait_until_settled(service=stays)
+        bench.wait_until_settled(120, service=stays)
         leaves.drain()
         written += bench.produce(records(EVENTS))
-        bench.wait_until_settled(seconds=40, service=stays)
+        bench.wait_until_settled(120, service=stays)
         stays.drain()
         told = bench.kafka.read_committed(bench.topics.results)
         outcomes = [json.loads(message.value()) for message in told]

@@ -150,11 +150,11 @@ def test_a_group_that_starts_at_the_end_reads_a_damaged_first_batch_again(bed, s
         _, text = service.fetch("/metrics")
         return len(re.findall(r"^heliograph_kafka_consumer_lag_records\{.* 0$", text, re.M)) == 2
 
-    eventually(is_at_the_end, 30, service.child.output)
+    eventually(is_at_the_end, 60, service.child.output)
     event = new_event()
     bed.link.damage(mark_of(event), times=1)
     bed.write([event])
-    eventually(lambda: bed.link.damaged, 30, service.child.output)
+    eventually(lambda: bed.link.damaged, 60, service.child.output)
     bed.write([new_event()])
     bed.settle(service)
     assert len(simulator.requests()) == len(bed.written)
@@ -177,7 +177,7 @@ def test_a_stuck_partition_is_reported_while_others_continue(bed, simulator):
 
     for _ in range(10):
         bed.write([new_event()], partition=1)
-        eventually(settled, 30, service.child.output)
+        eventually(settled, 60, service.child.output)
         assert service.fetch("/ready")[0] == 503
     bed.link.heal()
     bed.settle(service)

@@ -100,7 +100,7 @@ def test_a_peer_that_ends_every_stream_opens_the_breaker(bench, peer, code, said
     server = peer(script, max_concurrent_streams=100)
     produce(bench, 60)
     service = bench.start(bench.configuration(server))
-    [told] = eventually(lambda: service.log_lines(LEFT_ALONE), 30, service.child.output)
+    [told] = eventually(lambda: service.log_lines(LEFT_ALONE), 60, service.child.output)
     assert told["reason"] == said
     assert len(server.requests) <= 100, "requests continued without limit"
     eventually(lambda: f"last: {said}" in str(service.warnings()), 60, service.child.output)
@@ -124,7 +124,7 @@ def test_a_few_refused_events_wait_and_are_reported(bench, peer):
     server = peer(script)
     produce(bench, 3)
     service = bench.start(bench.configuration(server))
-    [told] = eventually(lambda: service.log_lines(UNSERVED), 30, service.child.output)
+    [told] = eventually(lambda: service.log_lines(UNSERVED), 60, service.child.output)
     assert told["reason"] == "stream refused"
     eventually(
         lambda: "answers no request, last: stream refused" in str(service.warnings()),
@@ -132,7 +132,7 @@ def test_a_few_refused_events_wait_and_are_reported(bench, peer):
         service.child.output,
     )
     # If refusals counted as attempts, an event would have none left by now.
-    eventually(lambda: len(server.requests) >= 24, 30, service.child.output)
+    eventually(lambda: len(server.requests) >= 24, 60, service.child.output)
     assert not outcomes(bench)
     script.is_well = True
     bench.wait_for_outcomes(3, service=service)
@@ -159,7 +159,7 @@ def test_events_that_are_given_up_are_reported(bench, peer):
     server = peer(script, max_concurrent_streams=100)
     produce(bench, 9)
     service = bench.start(bench.configuration(server, retry={"attempts": 1}))
-    [told] = eventually(lambda: service.log_lines(GIVEN_UP), 30, service.child.output)
+    [told] = eventually(lambda: service.log_lines(GIVEN_UP), 60, service.child.output)
     assert (told["level"], told["credential"]) == ("warning", "example")
     assert told["reason"] == "StreamBroken"
     assert re.fullmatch(r"\d+ of the last \d+ events", told["problem"])

@@ -31,7 +31,7 @@ from harness.processes import LEASH, ROOT, built_binary, clean_environment
 BLOCK = re.compile(r"(?ms)^```(\w+)(?: (\S+))?\n(.*?)^```$")
 HOW_TO = ROOT / "docs" / "how-to"
 MARK = "--- the command has ended with"
-SECONDS_OF_A_PAGE = 180
+SECONDS_OF_A_PAGE = 600
 
 
 def commands(text):
@@ -479,7 +479,7 @@ def named_commands(page):
 @functools.cache
 def manual(program, *subcommands):
     command = [built_binary(program), *subcommands, "--help"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     return ended.stdout if ended.returncode == 0 else None
 
 

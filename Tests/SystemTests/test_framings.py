@@ -311,7 +311,7 @@ def test_a_registry_outage_stops_no_known_schema(broker, simulators, benches):
         waiting = new_event()
         bench.produce([wire_format(late["id"], waiting)], partition=0)
         eventually(
-            lambda: metric(service, "events_awaiting_schema") == 1, 20, "a record to wait"
+            lambda: metric(service, "events_awaiting_schema") == 1, 60, "a record to wait"
         )
         # In the same partition, behind the record that waits.
         bench.produce(
@@ -320,7 +320,7 @@ def test_a_registry_outage_stops_no_known_schema(broker, simulators, benches):
         )
         bench.wait_for_outcomes(6, service=service)
         eventually(
-            lambda: "schema_registry" in str(service.warnings()), 20, "a warning about the registry"
+            lambda: "schema_registry" in str(service.warnings()), 60, "a warning about the registry"
         )
         assert metric(service, "events_unaccounted") == 0
         registry.start()

@@ -282,10 +282,10 @@ def test_a_link_can_be_cut_and_silenced():
         port = listener.getsockname()[1]
         with running_link(f"https://localhost:{port}") as (link, url):
             assert url == f"https://localhost:{link.port}"
-            near = socket.create_connection(("127.0.0.1", link.port), timeout=10)
+            near = socket.create_connection(("127.0.0.1", link.port), timeout=60)
             near.sendall(b"before")
             far, _ = listener.accept()
-            far.settimeout(10)
+            far.settimeout(60)
             assert far.recv(100) == b"before"
             link.become("silent")
             near.sendall(b"meanwhile")
@@ -293,7 +293,7 @@ def test_a_link_can_be_cut_and_silenced():
             with pytest.raises(TimeoutError):
                 far.recv(100)
             link.become("open")
-            far.settimeout(10)
+            far.settimeout(60)
             assert far.recv(100) == b"meanwhile"
             link.cut()
             assert near.recv(100) == b""
@@ -324,7 +324,7 @@ def test_the_embedded_kafka_ends_while_its_input_is_open():
 )
 def test_the_embedded_kafka_refuses_invalid_topics_and_numbers(arguments, words):
     command = [built_binary("heliograph-lab"), "kafka", *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (64, "")
     assert words in ended.stderr
 

@@ -54,7 +54,7 @@ def test_a_missing_broker_causes_no_restart_and_a_late_one_is_used(bench, simula
     settings["kafka"]["bootstrap_servers"] = f"127.0.0.1:{link.port}"
     service = bench.start(settings)
     eventually(
-        lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1], 30, service.child.output
+        lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1], 60, service.child.output
     )
     assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 503}
     eventually(lambda: service.log_lines("waiting for Kafka"), 60, service.child.output)
@@ -85,11 +85,11 @@ def test_another_failure_of_the_broker_is_logged_again(bench, simulator):
             lines = service.log_lines("waiting for Kafka")
             return ["refused" in line["error"] for line in lines]
 
-        eventually(lambda: refusals() == [True], 30, service.child.output)
+        eventually(lambda: refusals() == [True], 60, service.child.output)
         # From now on connections open, and nobody answers.
         broker.listen()
         eventually(lambda: False in refusals(), 60, service.child.output)
-        service.drain(seconds=20)
+        service.drain()
     assert refusals()[:2] == [True, False]
 
 
@@ -100,10 +100,10 @@ def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
         service = bench.start(bench.configuration(simulator, kafka=kafka))
         eventually(
             lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1],
-            30,
+            60,
             service.child.output,
         )
-        service.drain(seconds=20)
+        service.drain()
 
 
 @pytest.mark.takes(20)
@@ -115,7 +115,7 @@ def test_a_drain_ends_readiness_first_and_keeps_liveness(bench, simulators):
     bench.produce(records(5))
     eventually(
         lambda: "heliograph_inflight_events 5\n" in service.fetch("/metrics")[1],
-        30,
+        60,
         service.child.output,
     )
     os.kill(service.child.pid, signal.SIGTERM)
@@ -133,7 +133,7 @@ def threads_named(service, name):
         first, second = (list_of_threads(service, name) for _ in range(2))
         return first if first == second else None
 
-    return eventually(agreed, 30, lambda: f"a thread {name}: {service.child.output()}")
+    return eventually(agreed, 60, lambda: f"a thread {name}: {service.child.output()}")
 
 
 def list_of_threads(service, name):
@@ -239,10 +239,10 @@ def starve(service):
         return service.fetch(path)[0] == 200
 
     with peers(service, SILENT_PEERS):
-        eventually(lambda: answers("/live"), 30, service.child.output)
+        eventually(lambda: answers("/live"), 60, service.child.output)
     assert service.log_lines("admin port: accept failed")
     resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
-    eventually(lambda: answers("/ready"), 30, service.child.output)
+    eventually(lambda: answers("/ready"), 60, service.child.output)
 
 
 def test_a_stuck_shard_fails_live_and_ends_the_process(bench, simulator):

@@ -63,7 +63,8 @@ def test_connections_that_the_broker_closes_every_two_seconds_lose_nothing(
 ):
     """If it does not log in again before (KIP-368): librdkafka does from 2.2 on."""
     bench, simulator = benches(apache.kafka), simulators({"latency_ms": 200})
-    properties = {**apache.login(), "debug": "broker"}
+    # A session that ends repeats what was not committed.
+    properties = {**apache.login(), "debug": "broker", "session.timeout.ms": 30_000}
     settings = settings_for(bench, simulator, apache, "REAUTH", properties)
     settings["results"]["transactional"] = is_transactional
     settings["log"] = {"level": "debug"}

@@ -100,7 +100,7 @@ def test_an_outcome_that_librdkafka_infers_is_written_again(apache, benches, sim
         settings = bench.configuration(simulator, kafka={"bootstrap_servers": servers})
         service = bench.start(settings).wait_until_ready()
         written = bench.produce(records(1))
-        eventually(lambda: link.is_holding, 30, "the first outcome to be on its way")
+        eventually(lambda: link.is_holding, 60, "the first outcome to be on its way")
         written += bench.produce(records(1))
         bench.wait_for_outcomes(len(written), service=service)
         bench.wait_until_settled(service=service)
@@ -145,11 +145,11 @@ def test_an_unreadable_token_status_topic_delays_no_event(bench, simulator):
         bench.kafka.produce(bench.topics.token_status, [said], partition)
     # No one else fetches before the shards run.
     bench.kafka.cause(f"fail fetch {TOPIC_AUTHORIZATION_FAILED} 1")
+    # Waits for the shards: a token that is found dead later must not be known yet.
+    bench.produce([record(new_event(device_token=token))])
     service = bench.run(simulator)
     [line] = service.log_lines("token status could not be read; retrying")
     assert "TOPIC_AUTHORIZATION_FAILED" in line["error"]
-
-    bench.produce([record(new_event(device_token=token))])
     bench.wait_for_outcomes(1, service=service)
     eventually(lambda: service.log_lines("token status loaded"), 60, service.child.output)
     bench.produce([record(new_event(device_token=token))])
@@ -168,7 +168,7 @@ def test_if_a_shard_fails_the_others_drain_before_the_process_exits(bench, simul
     settings["kafka"]["properties"]["heartbeat.interval.ms"] = 100
     service = bench.start(settings).wait_until_ready(60)
     written = bench.produce(records(200))
-    eventually(lambda: len(slow.requests()) == len(written), 30, "every event to be under way")
+    eventually(lambda: len(slow.requests()) == len(written), 60, "every event to be under way")
     bench.kafka.cause(f"fail heartbeat {FENCED_INSTANCE_ID} 1")
     assert service.child.wait_for_exit(60) == 1
     said = "shard failed; the process exits when the other shards have drained"

@@ -201,7 +201,7 @@ def test_a_right_that_is_taken_away_is_told_and_missed_no_longer_when_given_back
     written = set(load.written)
     # What was put off ends later.
     eventually(lambda: limited.outcomes().keys() == written, 90, watched.output, interval=1)
-    service.drain(30)
+    service.drain()
     outcomes = limited.outcomes()
     assert outcomes.keys() == written
     if is_transactional:
@@ -222,7 +222,7 @@ def test_commands_need_no_more_than_the_page_says(apache, benches, simulators, t
     with contextlib.closing(limited.load()) as load:
         eventually(lambda: limited.simulator.count() >= 60, 60, service.child.output)
     limited.bench.wait_until_settled(60, service=service)
-    service.drain(30)
+    service.drain()
     page = documented("command | needs")
     names = {
         "tail": "results", "dead-letters list": "dead_letters", "dead-letters replay": "source",

@@ -170,7 +170,7 @@ def test_the_service_reports_the_same_in_its_log_and_in_readiness(apache, benche
     server = apache.server("EXPIRED")
     service = bench.start(settings_for(bench, simulator, server, apache.tls()))
     cause = f"no answer from {server}: {server}: its certificate has expired"
-    eventually(lambda: cause in service.fetch("/ready")[1], 30, service.child.output)
+    eventually(lambda: cause in service.fetch("/ready")[1], 60, service.child.output)
     # The log tells it after readiness does.
     [line] = eventually(
         lambda: service.log_lines("waiting for Kafka"), 60, service.child.output
@@ -197,7 +197,7 @@ def test_an_unreachable_advertised_address_is_named(
     service = bench.start(settings)
     cause = f"_TRANSPORT: {cause}"
     reason = f"loading token status: {cause}"
-    eventually(lambda: reason in service.fetch("/ready")[1], 30, service.child.output)
+    eventually(lambda: reason in service.fetch("/ready")[1], 60, service.child.output)
     [line] = eventually(
         lambda: service.log_lines("token status could not be read yet"), 60, service.child.output
     )
@@ -234,7 +234,7 @@ def test_another_assignor_in_the_group_is_named(apache, benches, simulators):
     )
     with contextlib.closing(other):
         other.subscribe([bench.topics.source])
-        eventually(lambda: other.poll(0.1) is None and other.assignment(), 30, "the other member")
+        eventually(lambda: other.poll(0.1) is None and other.assignment(), 60, "the other member")
         service = bench.start(bench.configuration(simulators()))
         remedy = (
             "another member of the group uses another partition.assignment.strategy: set "
@@ -255,7 +255,7 @@ def test_a_topic_created_a_moment_later_is_waited_for(apache, benches, simulator
     settings = bench.configuration(simulators(), sources=[{"topic": late}])
     service = bench.start(settings)
     waiting = "waiting for topics to appear in Kafka"
-    eventually(lambda: service.log_lines(waiting), 30, service.child.output)
+    eventually(lambda: service.log_lines(waiting), 60, service.child.output)
     assert late in service.fetch("/ready")[1]
     apache.kafka.create(late, 1)
     service.wait_until_ready(60)
@@ -267,5 +267,5 @@ def test_a_topic_that_stays_unknown_fails_the_start(apache, benches, simulators)
     kafka = {"properties": {"topic.metadata.propagation.max.ms": 1000}}
     settings = bench.configuration(simulators(), kafka=kafka, sources=[{"topic": "never-made"}])
     service = bench.start(settings)
-    assert service.child.wait_for_exit(30) == 1
+    assert service.child.wait_for_exit(60) == 1
     assert "sources.0.topic: topic 'never-made'" in service.child.output()

@@ -100,7 +100,7 @@ def test_a_truncated_log_ends_the_process_if_configured(bench, simulator):
     before = bench.kafka.committed(bench.group, bench.topics.source)
     service = bench.start(bench.configuration(simulator, kafka={"offset_lost": "stop"}))
     service.is_to_crash = True
-    assert service.child.wait_for_exit(30) == 1
+    assert service.child.wait_for_exit(60) == 1
     assert "set kafka.offset_lost to end or beginning" in service.child.lines("stderr")[-1]
     assert bench.kafka.committed(bench.group, bench.topics.source) == before
     assert not simulator.requests()
@@ -129,7 +129,7 @@ def test_a_group_that_starts_at_the_end_keeps_its_position_before_its_first_reco
     def committed():
         return bench.kafka.committed(bench.group, bench.topics.source)
 
-    eventually(lambda: committed() == places, 30, first.child.output)
+    eventually(lambda: committed() == places, 60, first.child.output)
     first.drain()
     written = produce_everywhere(bench)
     second = bench.start(settings)
@@ -197,7 +197,7 @@ def test_a_stop_right_after_all_partitions_failed_exits_cleanly(bench, simulator
     commit_beyond_the_end(bench)
     settings = bench.configuration(simulator, kafka={"offset_lost": "beginning"})
     first = bench.start(settings)
-    eventually(lambda: first.count(CUT), 30, first.child.output, interval=0.005)
+    eventually(lambda: first.count(CUT), 60, first.child.output, interval=0.005)
     first.drain()
     second = bench.start(settings).wait_until_ready()
     bench.wait_for_outcomes(len(written), service=second)

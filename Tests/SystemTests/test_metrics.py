@@ -86,7 +86,7 @@ def test_promtool_reports_no_problem(busy):
     kind, text = page(busy)
     assert kind == "text/plain; version=0.0.4; charset=utf-8"
     told = subprocess.run(
-        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=30
+        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=60
     )
     assert (told.returncode, told.stdout, told.stderr) == (0, "", ""), told
 

@@ -332,7 +332,7 @@ def test_prometheus_evaluates_rules_and_dashboard(broker, simulators, benches, t
                 def shown(text=text):
                     return ask("query", query=text)["result"]
 
-                eventually(shown, 30, f"{panel['title']}: {text}", interval=0.5)
+                eventually(shown, 60, f"{panel['title']}: {text}", interval=0.5)
         groups = ask("rules")["groups"]
         states = {rule["name"]: rule for group in groups for rule in group["rules"]}
         assert len(states) == len(rules())

@@ -136,7 +136,7 @@ def test_a_wrong_clock_is_reported_before_key_and_team(bench, peer, command, pus
     _, _, err = command(server, "channels list", "--bundle-id", APP)
     bench.produce([record(new_event())])
     service = bench.run(server)
-    eventually(lambda: service.log_lines(REFUSED), 30, service.child.output)
+    eventually(lambda: service.log_lines(REFUSED), 60, service.child.output)
     [line] = service.log_lines(REFUSED)
     for said in (out, err):
         assert "`team_id`" in said, said
@@ -204,7 +204,7 @@ def test_no_reason_puts_control_characters_into_readiness(bench, peer):
     bench.produce([record(new_event())])
     service = bench.start(bench.configuration(server))
     bench.wait_for_outcomes(1, service=service)
-    eventually(lambda: "a?]0;x??[2J" in service.fetch("/ready")[1], 30, service.child.output)
+    eventually(lambda: "a?]0;x??[2J" in service.fetch("/ready")[1], 60, service.child.output)
     assert steering_in(service.fetch("/ready")[1]) <= {"\n"}
     assert not any(map(steering_in, service.child.lines("stderr")))
 
@@ -220,10 +220,10 @@ def test_the_reason_of_a_goaway_before_settings_parks_the_credential(bench, peer
 
     service = bench.start(bench.configuration(server))
     bench.produce([record(new_event())])
-    eventually(lambda: service.log_lines(REFUSED), 30, service.child.output)
+    eventually(lambda: service.log_lines(REFUSED), 60, service.child.output)
     eventually(
         lambda: "parked: BadCertificateEnvironment" in service.fetch("/ready")[1],
-        30,
+        60,
         service.child.output,
     )
     [line] = service.log_lines(REFUSED)

@@ -218,7 +218,7 @@ def test_a_bad_schema_fails_the_start(
         [built_binary("heliograph"), command, "--config", str(path)],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
     )
     assert run.returncode == 1
     key = "schemas.payload_schemas.0.schema" if name == "not there" else "schemas.directory"

@@ -17,8 +17,8 @@ SLOW = {"latency_ms": 100}
 HOLDING = {**SLOW, "rules": [HOLD]}
 # Lets tests replace the simulator's scenario.
 CONTROLLED = ["--control-port", 0]
-# More than fit in flight, whatever else has been answered.
-HELD = 2 * IN_FLIGHT
+# Several times what fits in flight, whatever else has been answered: the signal may come late.
+HELD = 4 * IN_FLIGHT
 # The interval between two commits.
 COMMIT_SECONDS = 0.25
 

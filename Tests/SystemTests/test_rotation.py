@@ -56,7 +56,7 @@ def open_connections(service):
     return sum(metric(service, "heliograph_apns_connections").values())
 
 
-def wait_for_log(service, message, count=1, seconds=30):
+def wait_for_log(service, message, count=1, seconds=60):
     eventually(lambda: len(service.log_lines(message)) >= count, seconds, service.child.output)
 
 
@@ -128,7 +128,7 @@ def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_loaded(
     key_file.unlink()
     wait_for_log(service, REFUSED, 2)
     swapped(key_file, lambda path: path.write_bytes(good))
-    eventually(lambda: not service.warnings(), 30, service.child.output)
+    eventually(lambda: not service.warnings(), 60, service.child.output)
     sent += send_until(bench, lambda: service.log_lines(TAKEN), service)
     assert_all_accepted(bench, service, sent)
     assert not any(metric(service, unusable).values())
@@ -207,12 +207,12 @@ def test_the_right_key_reactivates_the_credential_at_once(
     service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
     bench.produce([record(new_event())])
     eventually(
-        lambda: "InvalidProviderToken" in str(service.warnings()), 30, service.child.output
+        lambda: "InvalidProviderToken" in str(service.warnings()), 60, service.child.output
     )
     # A rejected key keeps no connection.
     eventually(
         lambda: open_connections(service) == 0,
-        30,
+        60,
         service.child.output,
     )
     swapped(key_file, lambda path: path.write_bytes(right))
@@ -270,7 +270,7 @@ def test_a_new_certificate_is_used_on_new_connections(bench, simulator, tmp_path
         )
     eventually(
         lambda: any("bundle_ids" in line["problem"] for line in service.log_lines(REFUSED)),
-        30,
+        60,
         service.child.output,
     )
     sent += CONTINUOUS
@@ -307,7 +307,7 @@ def test_a_certificate_refused_in_the_handshake_parks_its_credential(
     assert "the peer refused the client certificate" in line["error"]
     eventually(
         lambda: metric(service, "heliograph_apns_credentials_parked")['{credential="legacy"}'] == 1,
-        30,
+        60,
         service.child.output,
     )
     assert not service.log_lines("APNs connection failed")
@@ -342,11 +342,11 @@ def test_a_certificate_that_is_not_yet_valid_is_loaded_when_it_becomes_valid(
         swapped(folder / name, lambda path, name=name: shutil.copy(tmp_path / "next" / name, path))
     eventually(
         lambda: any("is not valid before" in line["problem"] for line in service.log_lines(REFUSED)),
-        30,
+        60,
         service.child.output,
     )
     assert not service.log_lines(TAKEN)
-    wait_for_log(service, TAKEN, seconds=60)
+    wait_for_log(service, TAKEN, seconds=120)
     assert datetime.datetime.now(datetime.UTC) >= start.replace(microsecond=0)
     service.wait_until_ready()
     bench.produce(records(CONTINUOUS))
@@ -369,7 +369,7 @@ def test_an_expired_certificate_is_named(bench, simulator, tmp_path):
     wait_for_log(service, "certificate is not valid")
     eventually(
         lambda: "the certificate has expired" in str(service.warnings()),
-        30,
+        60,
         service.child.output,
     )
     # The other credential still works.

@@ -36,7 +36,7 @@ def bench(broker, benches):
 
 
 def wait_for_log(service, message):
-    eventually(lambda: service.log_lines(message), 30, service.child.output)
+    eventually(lambda: service.log_lines(message), 60, service.child.output)
 
 
 def draining_service(bench, simulator, first):
@@ -44,7 +44,7 @@ def draining_service(bench, simulator, first):
     service = bench.run(simulator, limits={"drain_timeout": LONG_DRAIN})
     bench.produce(records(HELD))
     in_flight = f"heliograph_inflight_events {HELD}\n"
-    eventually(lambda: in_flight in service.fetch("/metrics")[1], 30, service.child.output)
+    eventually(lambda: in_flight in service.fetch("/metrics")[1], 60, service.child.output)
     service.child.send(first)
     wait_for_log(service, DRAINING.format(first.name))
     return service
@@ -204,5 +204,5 @@ def test_a_command_that_is_pid_1_ends_by_a_signal(number):
                     return int(pid)
             return None
 
-        os.kill(eventually(command, 30, child.output), number)
-        assert child.wait_for_exit(30) == 128 + number
+        os.kill(eventually(command, 60, child.output), number)
+        assert child.wait_for_exit(60) == 128 + number

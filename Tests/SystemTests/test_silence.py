@@ -31,7 +31,7 @@ def test_a_connection_that_answers_only_pings_is_reported_and_replaced(bench, si
     service = bench.run(simulator)
     eventually(
         lambda: simulator.control("GET", "/statistics")[1]["connections"] > 1,
-        40,
+        60,
         service.child.output,
     )
     bench.produce([record(new_event())])
@@ -66,7 +66,7 @@ def test_after_an_idle_goaway_the_next_event_gets_a_connection(bench, simulators
     bench.produce([record(new_event())])
     bench.wait_for_outcomes(1, service=service)
     assert simulator.control("POST", "/scenario", {"idle_timeout_ms": 500})[0] == 204
-    eventually(lambda: service.log_lines("APNs closed a connection"), 30, service.child.output)
+    eventually(lambda: service.log_lines("APNs closed a connection"), 60, service.child.output)
     bench.produce([record(new_event())])
     bench.wait_for_outcomes(2, service=service)
     outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]

@@ -322,7 +322,7 @@ def test_a_mistake_takes_one_line(tmp_path, option, words):
         for name, value in options.items():
             command += [name, str(value)]
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=30, env=clean_environment()
+            command, capture_output=True, text=True, timeout=60, env=clean_environment()
         )
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     [line] = done.stderr.splitlines()
@@ -336,7 +336,7 @@ def test_a_key_that_cannot_be_created_takes_one_line(tmp_path):
     command = [built_binary("heliograph-lab"), "simulate-apns", "--keys", str(keys)]
     command += ["--write-ca", str(tmp_path / "ca.pem"), "--write-key", str(tmp_path / "key.p8")]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=30, env=clean_environment()
+        command, capture_output=True, text=True, timeout=60, env=clean_environment()
     )
     assert done.returncode == 1
     assert f"key file '{lost}' cannot be written" in done.stderr and "NSError" not in done.stderr

@@ -10,7 +10,7 @@ from harness.deadlines import eventually
 from harness.ports import reserved_port
 from harness.processes import Child, built_binary, json_object
 
-EXIT_SECONDS = 30
+EXIT_SECONDS = 60
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ def test_a_reader_that_leaves_is_not_an_error(bed):
             assert json.loads(process.stdout.readline())["event_id"] == "first"
             process.stdout.close()
             bed.write([outcome("second")])
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
             assert process.stderr.read() == b"heliograph: 1 outcome\n"
         finally:
             process.kill()

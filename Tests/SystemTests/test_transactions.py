@@ -16,8 +16,9 @@ IN_FLIGHT = 200
 SLOW = {"latency_ms": 100}
 # Lets tests replace the simulator's scenario.
 CONTROLLED = ["--control-port", 0]
-# More than fit in flight: if a simulator holds them, the burst is in flight when the signal comes.
-HELD = 2 * IN_FLIGHT
+# Several times what fits in flight: if a simulator holds them, the burst is in flight when the
+# signal comes, even if that is late.
+HELD = 4 * IN_FLIGHT
 
 
 def transactional(bench, simulator, name="press", **changes):
@@ -48,8 +49,9 @@ def each_once(written):
 
 def test_outcomes_and_offsets_are_committed_together(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
-    written = bench.produce(records(300))
     service = bench.start(transactional(bench, simulator, shards=2)).wait_until_ready()
+    # Now: while both shards join, events in flight could be sent again.
+    written = bench.produce(records(300))
     bench.wait_until_settled(service=service)
     assert committed_outcomes(bench) == each_once(written)
     # More, after a pause, in another transaction.

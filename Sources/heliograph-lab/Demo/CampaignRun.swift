@@ -11,7 +11,7 @@ final class CampaignRun: Sendable {
     /// Each step must be done within this time.
     private static let patience = Duration.seconds(60)
     /// If no outcome comes for so long, nothing is on its way.
-    private static let silence = Duration.seconds(2)
+    private static let silence = Duration.seconds(5)
     /// How long the pause lasts from then on.
     private static let pause = Duration.seconds(6)
     /// How long the campaign runs at its pace.

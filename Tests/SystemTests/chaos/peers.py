@@ -125,7 +125,7 @@ def garbage(lab):
         time.sleep(1)
         link.become("open", cutting=True)
         bench.wait_until_settled(60, service)
-    service.drain(15)
+    service.drain()
     lab.account(bench, [simulator], rounds * IN_FLIGHT)
     lab.note(f"{rounds} rounds of random bytes instead of TLS records and in handshakes")
 
@@ -140,7 +140,7 @@ def poison(lab):
     with stopwatch() as passed:
         bench.wait_until_settled(120, service)
         seconds = passed()
-    service.drain(15)
+    service.drain()
     found, pushes = lab.account(bench, [simulator], 0, ("accepted", "invalid"))
     kinds = collections.Counter(outcome["outcome"] for _, outcome in found)
     assert kinds == {"accepted": len(good), "invalid": len(bad)}, kinds

@@ -71,7 +71,7 @@ def commit(bench, forged):
 def positions(bench):
     asked = [TopicPartition(bench.topics.source, p) for p in range(PARTITIONS)]
     with bench.kafka.consumer(bench.group) as consumer:
-        return consumer.committed(asked, timeout=20)
+        return consumer.committed(asked, timeout=60)
 
 
 def readable_metadata(position):
@@ -112,7 +112,8 @@ def descriptors(lab):
     bench, simulator = lab.bench(lab.persistent_broker()), lab.simulator(SLOW)
     link, url = lab.link(simulator)
     # A successor takes the place of a member that died, because this broker expires none.
-    settings = bench.slow(simulator, url, kafka={"group_instance_id": "press-0"}, **PATIENT)
+    static = {"group_instance_id": "press-0"}
+    settings = bench.slow(simulator, url, kafka=static, retry=PATIENT["retry"])
     service = bench.start(settings).wait_until_ready()
     bench.write(600)
     bench.wait_for_share(0.3, service)
@@ -158,7 +159,7 @@ def memory_cap(lab):
     bench, simulator = lab.bench(lab.faulty_broker()), lab.simulator({"latency_ms": 20})
     link, url = lab.link(simulator)
     limits = {"in_flight_events": 10_000, "in_flight_bytes": "8MiB"}
-    settings = bench.slow(simulator, url, limits=limits, **PATIENT)
+    settings = bench.slow(simulator, url, limits=limits, retry=PATIENT["retry"])
     service = bench.start(settings).wait_until_ready(60)
     bench.write(100)
     bench.wait_for_outcomes(100, service=service)

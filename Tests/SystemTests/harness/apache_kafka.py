@@ -46,6 +46,8 @@ LISTENERS = {
     "ASTRAY": "PLAINTEXT",
 }
 SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+# A busy machine lets a broker wait for minutes, after which it would give up.
+REGISTRATION_TIMEOUT_MS = 600_000
 JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LOGGING = """\
 rootLogger.level = warn
@@ -164,7 +166,7 @@ class Broker:
 
     def stop(self):
         """In order: what it leads and coordinates is handed over first."""
-        self._child.terminate(60)
+        self._child.terminate(300)
 
     def send(self, number):
         self._child.send(number)
@@ -196,6 +198,10 @@ class ApacheKafka:
     def server(self, listener):
         return f"127.0.0.1:{self.ports[listener]}"
 
+    def start_broker_again(self):
+        self.broker.start_again()
+        self.kafka.wait_for_brokers(1, [self.broker])
+
     @property
     def issuer(self):
         """Of tokens that the broker takes."""
@@ -226,6 +232,7 @@ def _settings(folder, ports, certificates):
         "process.roles": "broker,controller",
         "node.id": 1,
         "controller.quorum.voters": f"1@127.0.0.1:{ports['CONTROLLER']}",
+        "initial.broker.registration.timeout.ms": REGISTRATION_TIMEOUT_MS,
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "INNER",
         "listeners": ",".join(listeners.values()),
@@ -432,8 +439,7 @@ def _plain(folder, number, ports, voters, count):
         "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
         "log.dirs": folder / "data",
         "min.insync.replicas": 2,
-        # A busy machine lets a broker wait for minutes, after which it would give up.
-        "initial.broker.registration.timeout.ms": 600_000,
+        "initial.broker.registration.timeout.ms": REGISTRATION_TIMEOUT_MS,
         "offsets.topic.num.partitions": 4,
         "offsets.topic.replication.factor": count,
         "transaction.state.log.num.partitions": 4,

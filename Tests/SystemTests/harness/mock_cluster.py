@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
 cluster = Producer({"test.mock.num.brokers": 1, "log_level": 0})
-brokers = cluster.list_topics(timeout=10).brokers.values()
+brokers = cluster.list_topics(timeout=60).brokers.values()
 servers = ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
 print(json.dumps({"bootstrap_servers": servers}), flush=True)
 signal.sigwait({signal.SIGTERM, signal.SIGINT})

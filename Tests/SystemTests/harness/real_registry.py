@@ -45,7 +45,7 @@ class RealRegistry:
             json.dumps(body).encode() if body else None,
             {"Content-Type": "application/vnd.schemaregistry.v1+json"},
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
 

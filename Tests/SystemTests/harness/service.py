@@ -175,7 +175,7 @@ class Service:
         if self._token_file:
             token = pathlib.Path(self._token_file).read_text().split()[0]
             request.add_header("Authorization", f"Bearer {token}")
-        return urllib.request.urlopen(request, timeout=30, context=self._tls)
+        return urllib.request.urlopen(request, timeout=60, context=self._tls)
 
     def status(self):
         """The content of `/status.json`."""
@@ -189,7 +189,7 @@ class Service:
         assert told["ready"] and told["reasons"] == [], body
         return {f"{one['part']}: {one['reason']}" for one in told["warnings"]}
 
-    def wait_until_ready(self, seconds=30):
+    def wait_until_ready(self, seconds=60):
         def ready():
             assert self.child.is_running, f"the service ended: {self.child.output()}"
             return self.fetch("/ready")[0] == 200

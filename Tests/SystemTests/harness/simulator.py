@@ -44,7 +44,7 @@ class Simulator:
             method=method,
         )
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as failure:
             return failure.code, json.loads(failure.read() or b"null")

@@ -10,7 +10,7 @@ from chaos import cluster
 from harness.apache_kafka import kafka_home
 
 pytestmark = [
-    pytest.mark.takes(200),
+    pytest.mark.takes(320),
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]
 

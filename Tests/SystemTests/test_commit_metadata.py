@@ -8,7 +8,7 @@ from harness.events import new_event, record
 from harness.service import outcomes_of, position_of
 
 pytestmark = [
-    pytest.mark.takes(30),
+    pytest.mark.takes(60),
     pytest.mark.kafka,
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]

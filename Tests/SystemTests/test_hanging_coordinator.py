@@ -12,7 +12,7 @@ from harness.kafka_link import CommitLink
 from harness.service import position_of
 
 pytestmark = [
-    pytest.mark.takes(60),
+    pytest.mark.takes(80),
     pytest.mark.kafka,
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]

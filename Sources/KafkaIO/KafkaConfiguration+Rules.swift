@@ -164,8 +164,8 @@ extension KafkaConfiguration {
 
     /// The queue is larger than any limit in flight, so that it is rarely full.
     ///
-    /// librdkafka sends each partition's batch in a request of its own, and an idempotent producer
-    /// has at most five requests on their way to a broker. While more are due, its thread spins. So
+    /// librdkafka sends each partition's batch in a request of its own. While five messages of a
+    /// partition are on their way, it sends no more to it, and its thread spins if more wait. So
     /// batches wait for 20 ms, which makes few requests; nobody is waiting for an outcome. A record
     /// may be twice as large as the largest event: the topic's own limit decides.
     private static let producerDefaults = [
@@ -178,8 +178,8 @@ extension KafkaConfiguration {
 
     /// A record in a transaction must be written, or have failed, before the transaction times out.
     ///
-    /// If its coordinator hangs, librdkafka notices twice: when a request gets no answer, and when
-    /// the next connection does not come about. Then it looks for the broker that has taken over.
+    /// If the transaction's coordinator hangs, a request gets no answer, and then the next connection
+    /// does not come about. After each, librdkafka asks which broker coordinates now.
     static func transactionDefaults(timeout milliseconds: Int) -> [(String, String)] {
         let third = max(1000, milliseconds / 3)
         return [

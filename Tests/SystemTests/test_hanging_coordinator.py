@@ -16,12 +16,18 @@ pytestmark = [
     pytest.mark.kafka,
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]
-# The brokers notice after 9 s, and a busy machine takes a while to move what it coordinated.
-TRANSACTION = {"session.timeout.ms": 60_000, "transaction.timeout.ms": 60_000}
+# As with the shipped 15 s for a transaction, except that it has time on a busy machine, which takes
+# a while to move what a broker coordinated.
+TRANSACTION = {
+    "session.timeout.ms": 60_000,
+    "transaction.timeout.ms": 60_000,
+    "producer.socket.timeout.ms": 5000,
+    "producer.socket.connection.setup.timeout.ms": 5000,
+}
 
 
-def test_the_broker_that_takes_over_commits_it(tmp_path, benches, simulators):
-    """Without an answer, the service asks who coordinates now, and does not end."""
+def test_a_coordinator_that_hangs_in_a_commit_does_not_end_the_process(tmp_path, benches, simulators):
+    """Without an answer, it asks which broker coordinates now."""
     with running_apache_cluster(tmp_path / "kafka", has_links=True, link=CommitLink) as cluster:
         bench, simulator = benches(cluster.kafka, 1), simulators({})
         settings = bench.configuration(

@@ -14,6 +14,7 @@ import pytest
 from harness.deadlines import eventually
 from harness.events import records
 from harness.link import OPEN, REFUSING, Link
+from harness.service import WITHIN_GRACE
 
 SILENT_PEERS = 200
 DRIPPING_PEERS = 100
@@ -89,7 +90,7 @@ def test_another_failure_of_the_broker_is_logged_again(bench, simulator):
         # From now on connections open, and nobody answers.
         broker.listen()
         eventually(lambda: False in refusals(), 60, service.child.output)
-        service.drain()
+        service.drain(WITHIN_GRACE)
     assert refusals()[:2] == [True, False]
 
 
@@ -103,7 +104,7 @@ def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
             60,
             service.child.output,
         )
-        service.drain()
+        service.drain(WITHIN_GRACE)
 
 
 @pytest.mark.takes(20)

@@ -145,7 +145,7 @@ def test_an_unreadable_token_status_topic_delays_no_event(bench, simulator):
         bench.kafka.produce(bench.topics.token_status, [said], partition)
     # No one else fetches before the shards run.
     bench.kafka.cause(f"fail fetch {TOPIC_AUTHORIZATION_FAILED} 1")
-    # Waits for the shards: a token that is found dead later must not be known yet.
+    # It waits in Kafka until the shards run, before the service knows that its token is dead.
     bench.produce([record(new_event(device_token=token))])
     service = bench.run(simulator)
     [line] = service.log_lines("token status could not be read; retrying")

@@ -17,6 +17,7 @@ from harness.deadlines import eventually
 from harness.load import Load, in_turn
 from harness.retries import create_retry_topics, retrying
 from harness.rights import Rights, documented
+from harness.service import WITHIN_GRACE
 
 PER_SECOND = 60
 UNREGISTERED, LATER = "dead0410", "f1a00429"
@@ -201,7 +202,7 @@ def test_a_right_that_is_taken_away_is_told_and_missed_no_longer_when_given_back
     written = set(load.written)
     # What was put off ends later.
     eventually(lambda: limited.outcomes().keys() == written, 90, watched.output, interval=1)
-    service.drain()
+    service.drain(WITHIN_GRACE)
     outcomes = limited.outcomes()
     assert outcomes.keys() == written
     if is_transactional:
@@ -222,7 +223,7 @@ def test_commands_need_no_more_than_the_page_says(apache, benches, simulators, t
     with contextlib.closing(limited.load()) as load:
         eventually(lambda: limited.simulator.count() >= 60, 60, service.child.output)
     limited.bench.wait_until_settled(60, service=service)
-    service.drain()
+    service.drain(WITHIN_GRACE)
     page = documented("command | needs")
     names = {
         "tail": "results", "dead-letters list": "dead_letters", "dead-letters replay": "source",

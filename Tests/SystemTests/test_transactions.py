@@ -50,7 +50,7 @@ def each_once(written):
 def test_outcomes_and_offsets_are_committed_together(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     service = bench.start(transactional(bench, simulator, shards=2)).wait_until_ready()
-    # Now: while both shards join, events in flight could be sent again.
+    # Not before: while shards join, events in flight can be sent again.
     written = bench.produce(records(300))
     bench.wait_until_settled(service=service)
     assert committed_outcomes(bench) == each_once(written)

@@ -6,6 +6,7 @@ import time
 
 from harness.events import new_event, record
 from harness.kafka import Written
+from harness.service import WITHIN_GRACE
 
 from .lab import IN_FLIGHT, MEBIBYTE, SLOW, experiment, stopwatch
 from .processes import seconds_to_next_push
@@ -125,7 +126,7 @@ def garbage(lab):
         time.sleep(1)
         link.become("open", cutting=True)
         bench.wait_until_settled(60, service)
-    service.drain()
+    service.drain(WITHIN_GRACE)
     lab.account(bench, [simulator], rounds * IN_FLIGHT)
     lab.note(f"{rounds} rounds of random bytes instead of TLS records and in handshakes")
 
@@ -140,7 +141,7 @@ def poison(lab):
     with stopwatch() as passed:
         bench.wait_until_settled(120, service)
         seconds = passed()
-    service.drain()
+    service.drain(WITHIN_GRACE)
     found, pushes = lab.account(bench, [simulator], 0, ("accepted", "invalid"))
     kinds = collections.Counter(outcome["outcome"] for _, outcome in found)
     assert kinds == {"accepted": len(good), "invalid": len(bad)}, kinds

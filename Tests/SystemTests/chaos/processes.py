@@ -37,7 +37,7 @@ def sigkill(lab):
         bench.write(2500)
         bench.wait_for_outcomes(done + lab.random.randint(300, 1200), service=service)
         service.child.kill()
-        # On a busy machine, all before it may have been sent.
+        # Otherwise a busy machine may have nothing left to push.
         bench.write(1)
         service = bench.start(settings)
         lab.recovered(seconds_to_next_push(simulator, service), SESSION_SECONDS + 5)

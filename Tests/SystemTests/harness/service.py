@@ -50,6 +50,10 @@ class Topics:
         )
 
 
+# In seconds: less than the chart's `terminationGracePeriodSeconds`, after which Kubernetes kills.
+WITHIN_GRACE = 40
+
+
 def configuration(kafka: Kafka, topics: Topics, simulator, group):
     """A complete configuration; a test merges its own changes into it."""
     apns = simulator.ready

@@ -136,7 +136,11 @@ extension KafkaConfiguration {
     ]
 
     /// The queue holds more than a second of usual traffic: see `newerDefaults`.
+    ///
+    /// A heartbeat to a coordinator that hangs gets a third of the session, and then librdkafka asks
+    /// which broker coordinates now. Brokers notice after 9 s (KRaft).
     private static let consumerDefaults = [
+        ("socket.timeout.ms", "10000"),
         ("partition.assignment.strategy", "range,roundrobin"),
         ("session.timeout.ms", "30000"), ("heartbeat.interval.ms", "3000"),
         ("max.poll.interval.ms", "120000"),

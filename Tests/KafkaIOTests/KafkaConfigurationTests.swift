@@ -114,6 +114,22 @@ import Testing
         #expect(last == "heartbeat.interval.ms=\(interval)")
     }
 
+    /// A heartbeat that gets no answer must leave time to find another coordinator.
+    @Test func `a request of the consumer ends long before the session`() throws {
+        let configuration = try KafkaConfiguration(
+            .consumer,
+            bootstrapServers: "localhost:1",
+            properties: [:]
+        )
+        let lines = configuration.description.split(separator: "\n")
+        func effective(_ name: String) -> Int? {
+            lines.last { $0.hasPrefix("\(name)=") }.flatMap { Int($0.dropFirst(name.count + 1)) }
+        }
+        let request = try #require(effective("socket.timeout.ms"))
+        let session = try #require(effective("session.timeout.ms"))
+        #expect(request * 3 <= session)
+    }
+
     @Test func `tokens come from a file or a server, but not both`() {
         let file = "sasl.oauthbearer.token_file"
         let login = ["security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER"]

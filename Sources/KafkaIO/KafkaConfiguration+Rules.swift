@@ -137,8 +137,8 @@ extension KafkaConfiguration {
 
     /// The queue holds more than a second of usual traffic: see `newerDefaults`.
     ///
-    /// A heartbeat to a coordinator that hangs gets a third of the session, and then librdkafka asks
-    /// which broker coordinates now. Brokers notice after 9 s (KRaft).
+    /// A heartbeat to a coordinator that hangs gets 10 s, a third of the usual session. Then
+    /// librdkafka asks which broker coordinates now; brokers notice after 9 s (KRaft).
     private static let consumerDefaults = [
         ("socket.timeout.ms", "10000"),
         ("partition.assignment.strategy", "range,roundrobin"),

@@ -44,7 +44,6 @@ struct HTTPConnection {
     /// Bytes that were already read may hold another request, which the next turn handles.
     private(set) var hasMore = false
 
-    private static let maxLinger = Duration.seconds(1)
     /// The most bytes sent to one peer in one turn, so that a fast reader does not delay others.
     private static let maxSentByteCount = 1 << 18
     /// The most bytes to discard before closing; more than a peer sends by mistake.
@@ -307,7 +306,7 @@ struct HTTPConnection {
                 guard phase != .ended else { return }
             }
             _ = shutdown(descriptor, Int32(SHUT_WR))
-            phase = .lingering(until: now + min(limits.maxExchange, Self.maxLinger))
+            phase = .lingering(until: now + min(limits.maxExchange, limits.maxLinger))
         }
     }
 

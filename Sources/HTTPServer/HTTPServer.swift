@@ -22,6 +22,9 @@ package final class HTTPServer: Sendable {
         package var maxExchange = Duration.seconds(5)
         /// How long an answer that is given later may take; then the connection is closed.
         package var maxWait = Duration.seconds(30)
+        /// How long a connection that is to be closed waits for its peer to close it, at most as long
+        /// as an exchange may take.
+        package var maxLinger = Duration.seconds(1)
         /// How long a connection may be idle between two requests: scrapers keep theirs open.
         package var maxRest = Duration.seconds(150)
         /// Longer bodies are rejected; each connection may hold one in memory.

@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test func `a connection is closed if its answer takes too long`() async throws {
-        var limits = HTTPServer.Limits()
+        var limits = HTTPServer.Limits.bodies(upTo: 0)
         limits.maxWait = .milliseconds(1)
         try await withServer(limits: limits, handler: { _ in .later { _ in } }) { address in
             let answer = try await LoopbackPeer.exchange("GET / HTTP/1.0\r\n\r\n", with: address)
@@ -194,8 +194,13 @@ import Testing
 
     @Test func `a server that never served frees its port`() throws {
         let address = HTTPAddress(host: "127.0.0.1", port: 0)
-        let first = try HTTPServer(address, name: "test") { _ in HTTPResponse(.ok, "") }.address
-        _ = try HTTPServer(first, name: "test") { _ in HTTPResponse(.ok, "") }
+        for _ in 0..<5 {
+            let first = try HTTPServer(address, name: "test") { _ in HTTPResponse(.ok, "") }.address
+            let next = try? HTTPServer(first, name: "test") { _ in HTTPResponse(.ok, "") }
+            guard next == nil else { return }
+            // Another process may have taken the port, but not each time.
+        }
+        Issue.record("the port is in use")
     }
 
     @Test func `a task cancelled at once returns, and the port is free`() async throws {

@@ -126,7 +126,7 @@ import Testing
         start: String
     ) async throws {
         var limits = HTTPServer.Limits()
-        limits.maxExchange = .seconds(10)
+        limits.maxExchange = .seconds(20)
         limits.maxBodyByteCount = 1_000_000
         try await withServer(limits: limits) { address in
             // Ends only when the server closes: the request never ends, and nothing is answered.

@@ -48,6 +48,7 @@ extension HTTPServer.Limits {
         limits.maxBodyByteCount = byteCount
         // These tests must not depend on the machine's speed.
         limits.maxExchange = .seconds(60)
+        limits.maxLinger = .seconds(60)
         return limits
     }
 }

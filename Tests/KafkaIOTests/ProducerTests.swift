@@ -92,7 +92,7 @@ import Vocabulary
         // With its own log on, the library has events before it knows the eventfd.
         for _ in 0..<20 {
             let source = try Source(properties: ["debug": "all"])
-            try #require(source.wakeup.wait(.seconds(10)))
+            try #require(source.wakeup.wait(.seconds(60)))
             var events: [ProducerEvent] = []
             _ = source.producer.poll(budget: 1, into: &events)
             #expect(events.count == 1)

@@ -68,7 +68,7 @@ import Vocabulary
         try reader.checkLeaders(within: .seconds(60))
         kafka.moveLeader(of: 1, of: topic, toBroker: -1)
         let error = #expect(throws: KafkaError.self) {
-            try reader.checkLeaders(within: .seconds(10))
+            try reader.checkLeaders(within: .seconds(30))
         }
         #expect(error?.text.hasPrefix("\(topic)[1]: ") == true, "\(String(describing: error))")
     }

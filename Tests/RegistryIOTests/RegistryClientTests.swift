@@ -10,9 +10,12 @@ import Vocabulary
         behind: [String] = [],
         _ answer: @escaping HTTPServer.Answer
     ) async throws -> Result<RegistryVerdict, RegistryError> {
+        var limits = HTTPServer.Limits()
+        limits.maxExchange = .seconds(60)
         let server = try HTTPServer(
             HTTPAddress(host: "127.0.0.1", port: 0),
             name: "registry",
+            limits: limits,
             answer: answer
         )
         server.start()

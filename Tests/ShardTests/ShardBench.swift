@@ -370,6 +370,8 @@ final class ShardBench {
                 retry: RetryPolicy(baseDelay: .milliseconds(1), maxDelay: .milliseconds(1)),
                 later: RetryTiers([.seconds(3600)]),
                 commitInterval: .milliseconds(10),
+                drainTimeout: .seconds(30),
+                finalCommitTimeout: .seconds(30),
                 hygiene: HygieneSettings(dedupWindow: 100)
             ),
             payloadPolicy: .warn,

@@ -9,6 +9,7 @@ import pytest
 from harness.commands import librdkafka_version
 from harness.deadlines import eventually
 from harness.events import new_event, record
+from harness.service import EXPIRES_SOON
 
 pytestmark = [pytest.mark.takes(30), pytest.mark.kafka]
 CUT = "the log ends before the next offset; reading continues at the log's end"
@@ -64,7 +65,9 @@ def test_a_log_that_is_filled_again_before_its_next_reader_hides_nothing(
     slow = {"prefix": STUCK, "is": "ok", "delay_ms": 25_000}
     bench = benches(fragile_apache.kafka, 1)
     simulator = simulators({"rules": [slow]}, ["--control-port", 0])
-    settings = bench.configuration(simulator, results={"transactional": is_transactional})
+    settings = bench.configuration(
+        simulator, results={"transactional": is_transactional}, kafka=EXPIRES_SOON
+    )
     # A connection has one stream until the first answer: it must not be a slow one.
     bench.produce([record(new_event())])
     first = bench.start(settings).wait_until_ready()

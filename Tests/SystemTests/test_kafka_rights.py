@@ -14,10 +14,11 @@ import pytest
 from harness.apache_kafka import LIMITED
 from harness.commands import run_command
 from harness.deadlines import eventually
+from harness.events import changed
 from harness.load import Load, in_turn
 from harness.retries import create_retry_topics, retrying
 from harness.rights import Rights, documented
-from harness.service import WITHIN_GRACE
+from harness.service import EXPIRES_SOON, WITHIN_GRACE
 
 PER_SECOND = 60
 UNREGISTERED, LATER = "dead0410", "f1a00429"
@@ -135,10 +136,13 @@ class Watched:
         self.limited, self.row = limited, row
         self.kind, self.name = RESOURCES[row]
         self.code = f"{self.kind}_AUTHORIZATION_FAILED"
+        # A process that ends by a failure does not leave its group.
+        expires = EXPIRES_SOON if self.name == OF_TRANSACTIONS else {}
+        self.settings = changed(limited.settings, {"kafka": expires})
         self.start()
 
     def start(self):
-        self.service = self.limited.bench.start(self.limited.settings).wait_until_ready(60)
+        self.service = self.limited.bench.start(self.settings).wait_until_ready(60)
 
     def output(self):
         return f"{self.reasons()} {self.service.child.output()}"
@@ -168,6 +172,11 @@ class Watched:
 
         return eventually(reasons, 60, self.output)[0]
 
+    def is_logged(self):
+        """Whether the log tells it, in a warning or an error."""
+        lines = self.service.child.lines("stderr")
+        return any(self.code in line and is_loud(line) for line in lines)
+
 
 @pytest.mark.takes(40)
 @pytest.mark.parametrize("is_transactional, row", list(cases()))
@@ -193,8 +202,8 @@ def test_a_right_that_is_taken_away_is_told_and_missed_no_longer_when_given_back
                 # Of a transaction that fails Kafka does not say for which topic it does.
                 if watched.kind == "TOPIC" and not is_transactional and watched.name != "retry":
                     assert limited.names[watched.name] in reason, reason
-                lines = watched.service.child.lines("stderr")
-                assert any(watched.code in line and is_loud(line) for line in lines), watched.output()
+                # The log may tell it after readiness does.
+                eventually(watched.is_logged, 60, watched.output)
                 watched.give_back()
             eventually(lambda: not watched.reasons(), 90, watched.output)
             watched.goes_on()

@@ -9,10 +9,10 @@ from harness.deadlines import eventually
 from harness.events import derived_apns_id, encoded, for_one, new_event, payload_bytes, sha256
 from harness.kafka import Written
 from harness.retries import create_retry_topics, retrying
-from harness.service import outcomes_of
+from harness.service import EXPIRES_SOON, outcomes_of
 
 EVENTS, RECIPIENTS = 20, 200
-SLOW = {"latency_ms": 100}
+SLOW = {"latency_ms": 400}
 FLAKY = "f1a00503"
 
 _numbers = itertools.count(1)
@@ -68,7 +68,9 @@ def test_a_crash_repeats_no_recipient_that_has_settled(expiring_broker, benches,
     bench, simulator = benches(expiring_broker), simulators(SLOW)
     events = [fan_out(tokens(RECIPIENTS)) for _ in range(EVENTS)]
     bench.produce(records_of(events))
-    settings = bench.configuration(simulator, limits={"in_flight_events": 300})
+    settings = bench.configuration(
+        simulator, limits={"in_flight_events": 300}, kafka=EXPIRES_SOON
+    )
     first = bench.start(settings).wait_until_ready()
     bench.wait_for_outcomes(EVENTS * RECIPIENTS // 4, service=first)
     first.child.kill()

@@ -1,6 +1,7 @@
 """Crashes, clean exits and several members: nothing is lost, and repetition has a bound."""
 
 import collections
+import json
 import signal
 import socket
 
@@ -8,7 +9,7 @@ import pytest
 
 from harness.deadlines import eventually
 from harness.events import HOLD, burst, new_event, record, records
-from harness.service import outcomes_of, position_of
+from harness.service import EXPIRES_SOON, outcomes_of, position_of
 
 EVENTS = 3000
 IN_FLIGHT = 200
@@ -23,10 +24,10 @@ HELD = 4 * IN_FLIGHT
 COMMIT_SECONDS = 0.25
 
 
-def slow_configuration(bench, simulator):
+def slow_configuration(bench, simulator, **changes):
     # A drain that ends early gives back what was sent, to be sent again.
     limits = {"in_flight_events": IN_FLIGHT, "drain_timeout": "30s"}
-    return bench.configuration(simulator, limits=limits)
+    return bench.configuration(simulator, limits=limits, **changes)
 
 
 def pushes_of(*simulators):
@@ -57,11 +58,12 @@ def hold_no_longer(simulator):
 def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches):
     bench, simulator = benches(expiring_broker), simulators(HOLDING, CONTROLLED)
     written = bench.produce(burst(EVENTS, HELD))
-    first = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
+    settings = slow_configuration(bench, simulator, kafka=EXPIRES_SOON)
+    first = bench.start(settings).wait_until_ready()
     wait_for_mid_burst(bench, first)
     first.child.kill()
     hold_no_longer(simulator)
-    second = bench.start(slow_configuration(bench, simulator))
+    second = bench.start(settings)
     bench.wait_until_settled(seconds=120, service=second)
     second.drain()
 
@@ -83,7 +85,8 @@ def test_what_settled_behind_an_unsettled_record_is_not_sent_again(
     bench, simulator = benches(expiring_broker), simulators(scenario, ["--control-port", 0])
     # A connection has one stream until the first answer, so the first event must not be a slow one.
     written = bench.produce(records(1))
-    first = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
+    settings = slow_configuration(bench, simulator, kafka=EXPIRES_SOON)
+    first = bench.start(settings).wait_until_ready()
     bench.wait_for_outcomes(1, service=first)
     for partition in bench.kafka.partitions(bench.topics.source):
         stuck = record(new_event(device_token=f"57ac{partition:060x}"))
@@ -95,7 +98,7 @@ def test_what_settled_behind_an_unsettled_record_is_not_sent_again(
     assert set(bench.kafka.committed(bench.group, bench.topics.source).values()) <= {0, 1}
     assert simulator.control("POST", "/scenario", SLOW)[0] == 204
 
-    second = bench.start(slow_configuration(bench, simulator))
+    second = bench.start(settings)
     bench.wait_until_settled(seconds=120, service=second)
     second.drain()
 
@@ -239,6 +242,12 @@ def test_sigterm_before_the_group_is_joined_exits_cleanly(expiring_broker, simul
     # The mock cluster's first join takes three seconds; other brokers join at once.
     service = bench.start(bench.configuration(simulator))
     assert service.port, "the admin port opens before the group is joined"
+
+    def has_checked_topics():
+        told = json.loads(service.fetch("/ready")[1])
+        return {one["reason"] for one in told["reasons"]} <= {"not in the consumer group yet"}
+
+    eventually(has_checked_topics, 60, service.child.output)
     service.drain()
     (farewell,) = [line for line in service.messages() if line.startswith("left the consumer group")]
     assert "events handed back" in farewell

@@ -10,7 +10,7 @@ from harness.deadlines import eventually
 from harness.events import new_event, record, records
 from harness.kafka import Written
 from harness.retries import create_retry_topics, history_of, own_headers_of, retrying
-from harness.service import outcomes_of, position_of
+from harness.service import EXPIRES_SOON, outcomes_of, position_of
 
 IN_FLIGHT = 20
 # The interval between two commits.
@@ -180,8 +180,9 @@ def test_a_crash_loses_no_event_deferred_or_about_to_be(
 ):
     bench, simulator = benches(expiring_broker), simulators({**RECOVERING, "latency_ms": 100})
     [topic] = create_retry_topics(bench, "3s")
+    limits = {"in_flight_events": IN_FLIGHT}
     settings = bench.configuration(
-        simulator, retry=retrying("3s"), limits={"in_flight_events": IN_FLIGHT}
+        simulator, retry=retrying("3s"), limits=limits, kafka=EXPIRES_SOON
     )
     bench.produce(records(600))
     first = bench.start(settings).wait_until_ready()

@@ -15,7 +15,7 @@ import pytest
 from harness.deadlines import eventually
 from harness.events import new_event, record, records
 from harness.processes import Child, built_binary
-from harness.service import outcomes_of
+from harness.service import EXPIRES_SOON, outcomes_of
 from harness.simulator import keys_option
 
 SILENT = {"default": {"is": "stall"}}
@@ -41,7 +41,7 @@ def wait_for_log(service, message):
 
 def draining_service(bench, simulator, first):
     """A service in an endless drain: its events are never answered."""
-    service = bench.run(simulator, limits={"drain_timeout": LONG_DRAIN})
+    service = bench.run(simulator, limits={"drain_timeout": LONG_DRAIN}, kafka=EXPIRES_SOON)
     bench.produce(records(HELD))
     in_flight = f"heliograph_inflight_events {HELD}\n"
     eventually(lambda: in_flight in service.fetch("/metrics")[1], 60, service.child.output)
@@ -79,13 +79,18 @@ def test_a_second_signal_ends_the_drain_at_once_and_loses_nothing(
     service = draining_service(bench, simulator, first)
     # No second one.
     service.child.send(signal.SIGHUP)
-    status, body = service.fetch("/ready")
-    assert status == 503 and "shutting down" in body
+
+    def is_shutting_down():
+        status, body = service.fetch("/ready")
+        return status == 503 and "shutting down" in body
+
+    # It is logged a moment before.
+    eventually(is_shutting_down, 60, service.child.output)
     assert ended_by(service, second) == code
     assert not service.log_lines(RELOADING)
 
     assert simulator.control("POST", "/scenario", {})[0] == 204
-    successor = bench.run(simulator)
+    successor = bench.run(simulator, kafka=EXPIRES_SOON)
     bench.wait_until_settled(service=successor)
     successor.drain()
     outcomes = [outcome["outcome"] for _, outcome in outcomes_of(bench.kafka, bench.topics)]

@@ -413,7 +413,7 @@ def test_the_page_shows_no_secret(apache, benches, simulators):
     settings = {one["key"]: one["value"] for one in service.status()["configuration"]}
     for name in ("sasl.password", "sasl.username"):
         assert settings[f"kafka.properties.{name}"] == "(hidden)"
-    assert settings["kafka.properties.session.timeout.ms"] == "6000"
+    assert settings["kafka.properties.session.timeout.ms"] == "30000"
 
 
 def test_a_real_service_goes_from_idle_to_busy_to_degraded(browser, running):

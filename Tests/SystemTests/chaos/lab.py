@@ -10,14 +10,14 @@ from harness import kafka as kafka_processes
 from harness.bench import Bench
 from harness.events import changed, records
 from harness.link import running_link
-from harness.service import outcomes_of, position_of
+from harness.service import EXPIRES_SOON, outcomes_of, position_of
 from harness.simulator import running_simulator
 
 IN_FLIGHT = 200
 LATENCY_SECONDS = 0.1
 SLOW = {"latency_ms": int(LATENCY_SECONDS * 1000)}
 COMMIT_SECONDS = 0.25
-SESSION_SECONDS = 6
+SESSION_SECONDS = EXPIRES_SOON["properties"]["session.timeout.ms"] // 1000
 # Events in flight when a process dies, plus those that settle between two commits, one of them
 # unanswered.
 CRASH_BOUND = int(IN_FLIGHT + 2 * COMMIT_SECONDS * IN_FLIGHT / LATENCY_SECONDS)
@@ -176,7 +176,8 @@ class Experiment(Bench):
 
     def slow(self, simulator, url=None, **changes):
         """A configuration with a small bound; `url` replaces the production host."""
-        settings = self.configuration(simulator, limits={"in_flight_events": IN_FLIGHT})
+        limits = {"in_flight_events": IN_FLIGHT}
+        settings = self.configuration(simulator, limits=limits, kafka=EXPIRES_SOON)
         if url:
             settings["apns"]["endpoints"]["production"] = url
         return changed(settings, changes)

@@ -112,6 +112,9 @@ class Kafka:
         self.accepts_commits_in_rebalance = is_real
         # Kafka answers a fetch as soon as there is a record; the others when its time is up.
         self.fetching = {"fetch.wait.max.ms": 100 if is_real else 10}
+        # As shipped, so that a machine that stands still loses no partitions; but the mock cluster
+        # takes nearly a session for each rebalance.
+        self.session_ms = 30_000 if is_real else 6000
         self._replication = replication
         # A broker that starts again is met soon.
         self._client = {
@@ -195,6 +198,8 @@ class Kafka:
             return partitions and all(p.leader >= 0 for p in partitions)
 
         eventually(have_one, seconds, f"a leader of each partition of {topic}", interval=0.2)
+        # A broker names a partition's leader a moment before that leader answers.
+        self.ends(topic)
 
     def create(self, topic, partitions=4, **config):
         """Creates the topic; returns its name."""

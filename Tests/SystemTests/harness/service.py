@@ -50,6 +50,8 @@ class Topics:
         )
 
 
+# For a member that ends without leaving its group: others soon get its partitions.
+EXPIRES_SOON = {"properties": {"session.timeout.ms": 6000}}
 # In seconds: less than the chart's `terminationGracePeriodSeconds`, after which Kubernetes kills.
 WITHIN_GRACE = 40
 
@@ -65,7 +67,7 @@ def configuration(kafka: Kafka, topics: Topics, simulator, group):
                 # noida-db ignores fetch limits.
                 "receive.message.max.bytes": 1_000_000_000,
                 **kafka.fetching,
-                "session.timeout.ms": 6000,
+                "session.timeout.ms": kafka.session_ms,
             },
         },
         "sources": [{"topic": topics.source}],
@@ -187,8 +189,12 @@ class Service:
 
     def warnings(self):
         """The problems of single parts that `/ready` reports while the service is ready."""
-        status, body = self.fetch("/ready")
-        assert status == 200, body
+
+        def body_if_ready():
+            status, body = self.fetch("/ready")
+            return body if status == 200 else None
+
+        body = eventually(body_if_ready, 60, lambda: f"/ready; it says {self.fetch('/ready')}")
         told = json.loads(body)
         assert told["ready"] and told["reasons"] == [], body
         return {f"{one['part']}: {one['reason']}" for one in told["warnings"]}

@@ -199,8 +199,12 @@ def test_nothing_is_sent_before_the_orders_are_known(apache, benches, simulators
     assert "shutdown requested during startup; no records were consumed" in service.messages()
 
     service = bed.start(kafka=kafka)
-    eventually(lambda: reason in service.fetch("/ready")[1], 60, service.child.output)
-    assert "TOPIC_AUTHORIZATION_FAILED" in service.fetch("/ready")[1]
+
+    def is_refused():
+        told = service.fetch("/ready")[1]
+        return reason in told and "TOPIC_AUTHORIZATION_FAILED" in told
+
+    eventually(is_refused, 60, service.child.output)
     assert bed.simulator.requests() == []
     rights.set(allowed)
     service.wait_until_ready(60)

@@ -66,7 +66,8 @@ def test_it_tells_a_service_that_works_from_one_that_has_stopped(
         assert exposed == documented
         used = set(re.findall(r"heliograph_canary_\w+", MONITORING))
         assert {re.sub(r"_(bucket|count|sum)$", "", name) for name in used} == exposed
-        assert re.search(r"(?m)^heliograph_canary_latency_seconds_count [1-9]", bird.text())
+        timed = r"(?m)^heliograph_canary_latency_seconds_count [1-9]"
+        eventually(lambda: re.search(timed, bird.text()), 60, bird.child.output)
         service.drain()
         bird.wait_for_more("no_outcome")
         accepted = bird.count("accepted")
@@ -85,7 +86,9 @@ def test_an_event_that_apns_refuses_does_not_come_through(broker, benches, simul
     settings = bench.configuration(simulator)
     with canary(tmp_path, settings, interval=20, token="dead" + "0" * 60) as bird:
         bird.wait_for_more("not_accepted")
-        assert "unregistered: Unregistered" in bird.child.output()
+        # It is counted before it is logged.
+        said = "unregistered: Unregistered"
+        eventually(lambda: said in bird.child.output(), 60, bird.child.output)
     service.drain()
 
 

@@ -104,7 +104,7 @@ def test_the_events_after_the_examples_are_valid():
     with Child([binary, "demo", "--keep-running"], folder=ROOT) as child:
 
         def said(pattern):
-            return re.search(pattern, child.output())
+            return re.search(pattern, "\n".join(child.lines("stdout")))
 
         address = eventually(lambda: said(r"admin port (http://\S+)"), 60, child.output)[1]
         eventually(lambda: said("fresh events a second"), SECONDS, child.output)

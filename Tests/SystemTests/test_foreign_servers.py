@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from harness import foreign_servers
+from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.foreign_servers import ANSWERS
 from harness.processes import built_binary, clean_environment
@@ -112,6 +113,8 @@ def test_bodies_reach_nginx_unchanged_through_small_windows(bench, server):
     service = bench.run(nginx)
     bench.wait_for_outcomes(len(sent), service=service)
     bench.wait_until_settled(service=service)
+    # nginx logs a request after it has answered it.
+    eventually(lambda: len(nginx.requests()) >= len(sent), 60, "nginx to log each request")
     bodies = {request["token"]: request["body"] for request in nginx.requests()}
     for event in sent:
         text = event["payload"]["aps"]["alert"]
@@ -129,6 +132,7 @@ def test_goaway_from_nginx_loses_and_repeats_nothing(bench, server):
     outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
     told = {(outcome["outcome"], outcome["attempts"]) for outcome in outcomes}
     assert told == {("accepted", 1)}
+    eventually(lambda: len(nginx.requests()) >= count, 60, "nginx to log each request")
     requests = nginx.requests()
     assert len({request["id"] for request in requests}) == len(requests) == count
     used = collections.Counter(request["connection"] for request in requests)

@@ -166,6 +166,7 @@ def test_a_record_that_breaks_its_framing_is_named(broker, simulators, benches):
     places = bench.produce([*sent, record(new_event())], partition=0)
     service = bench.run(simulator)
     bench.wait_for_outcomes(len(places), service=service)
+    bench.wait_until_settled(service=service)
     outcomes = {position_of(outcome): outcome for _, outcome in outcomes_of(broker, bench.topics)}
     wrong = {}
     for (name, (_, pointer, message)), place in zip(BAD_FRAMINGS.items(), places):

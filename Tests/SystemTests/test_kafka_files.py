@@ -118,6 +118,7 @@ def test_a_certificate_that_expires_under_way_is_told_and_replaced_without_loss(
         eventually(lambda: time.time() > ends.timestamp() + 1, 120, "the certificate to expire")
         apache.broker.stop()
         apache.start_broker_again()
+        apache.kafka.wait_for_leaders(bench.topics.source)
         bench.produce(records(50))
 
         def reasons():

@@ -187,7 +187,8 @@ def test_a_change_is_loaded_without_a_restart(broker, simulators, benches, tmp_p
     assert metric(service, 'unusable_files{use="schemas"}') == 0
     assert not service.warnings()
     assert both() == (ACCEPTED, INVALID)
-    assert len(service.log_lines("schemas reloaded")) == 2
+    # They are logged after they are counted.
+    eventually(lambda: len(service.log_lines("schemas reloaded")) == 2, 60, service.child.output)
     service.drain()
 
 

@@ -28,6 +28,10 @@ def test_a_deleted_dead_letter_topic_delays_only_events_that_need_it(
     settings = bench.configuration(simulator, limits={"in_flight_events": IN_FLIGHT})
     service = bench.start(settings).wait_until_ready()
     apache.kafka.delete(bench.topics.dead_letters)
+    # The controller answers before the broker knows of it, and takes records until then.
+    eventually(
+        lambda: not apache.kafka.partitions(bench.topics.dead_letters), 60, service.child.output
+    )
     bad = bench.produce([Written(b"{", key=b"bad")] * BAD, partition=0)
 
     def stands():

@@ -183,8 +183,8 @@ def test_a_new_key_gets_its_own_token_and_the_old_token_is_kept(
     service = bench.start(settings).wait_until_ready()
     sent = send_until(bench, lambda: simulator.accepted(), service)
     for times, name in enumerate(("new", "old"), start=1):
-        swapped(current, lambda path, name=name: path.symlink_to(name))
         connects = metric(service, "heliograph_apns_connects_total")[""]
+        swapped(current, lambda path, name=name: path.symlink_to(name))
         sent += send_until(
             bench,
             lambda times=times, connects=connects: len(service.log_lines(TAKEN)) == times

@@ -9,6 +9,8 @@ PERIOD_SECONDS = 0.25
 # This many equal samples in a row mean that the counts are at rest. On a busy machine, a thread can
 # pause for a second between two of its counters.
 REST_SAMPLES = 20
+# A page lacks `events_unaccounted` while a shard is interrupted in the middle of writing its counts.
+MAX_FETCHES = 20
 PREFIX = "heliograph_"
 _LINE = re.compile(r"^(\w+)(?:\{[^}]*\})? (\S+)$", re.M)
 # The places where a consumed event can be.
@@ -85,9 +87,15 @@ class Sampler:
             self._look_at_memory()
             if not self._service.has_port:
                 return
-            status, text = self._service.fetch("/metrics")
-            if status == 200:
-                self._take(metric_sums(text))
+            for _ in range(MAX_FETCHES):
+                status, text = self._service.fetch("/metrics")
+                if status != 200:
+                    return
+                page = metric_sums(text)
+                if "events_unaccounted" in page:
+                    break
+                self._end.wait(PERIOD_SECONDS)
+            self._take(page)
 
     def _take(self, now):
         found = violation(now)
@@ -116,11 +124,12 @@ class Sampler:
         if self._end.is_set():
             return
         self._assert_well()
+        had_port = self._service.has_port
         self.look()
         self.look()
         while 1 < len(self._unbalanced) < REST_SAMPLES and not self._end.wait(PERIOD_SECONDS):
             self.look()
-        was_seen = self.samples > 0 or not self._service.has_port
+        was_seen = self.samples > 0 or not had_port
         assert was_seen, f"nobody saw the metrics of {self._service.child.output()}"
 
     def _look_at_memory(self):

@@ -24,7 +24,8 @@ def missing():
 
 
 def settings(job):
-    kafka = types.SimpleNamespace(bootstrap_servers=job.bootstrap_servers, fetching={})
+    servers = job.bootstrap_servers
+    kafka = types.SimpleNamespace(bootstrap_servers=servers, fetching={}, session_ms=None)
     text = configuration(kafka, job.topics, types.SimpleNamespace(ready=job.apns), job.group)
     # The tests' own; here the defaults are measured.
     del text["kafka"]["properties"]

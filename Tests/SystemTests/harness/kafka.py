@@ -446,11 +446,16 @@ class Kafka:
     def committed_metadata(self, group, topic):
         """{partition: commit metadata}; empty where there is none."""
         # librdkafka copies metadata without a NUL at its end, and confluent-kafka reads on until
-        # there is one: what follows may be anything.
+        # there is one: what follows may be anything, and with the same client the same each time.
+        deadline = Deadline(PATIENCE)
         while True:
-            positions = self._committed(group, topic)
-            with contextlib.suppress(UnicodeDecodeError):
+            try:
+                positions = self._committed(group, topic)
                 return {p.partition: PRINTABLE.match(p.metadata or "")[0] for p in positions}
+            except UnicodeDecodeError:
+                if deadline.passed:
+                    raise
+                self._consumers.pop(group).close()
 
     def _committed(self, group, topic):
         positions = [TopicPartition(topic, p) for p in self.partitions(topic)]

@@ -62,11 +62,15 @@ def test_a_log_that_is_filled_again_before_its_next_reader_hides_nothing(
     fragile_apache, benches, simulators, is_transactional
 ):
     """New records stand where the commit metadata says that all is settled."""
-    slow = {"prefix": STUCK, "is": "ok", "delay_ms": 25_000}
+    # No answer before the service is killed, however long that takes.
+    slow = {"prefix": STUCK, "is": "ok", "delay_ms": 300_000}
     bench = benches(fragile_apache.kafka, 1)
     simulator = simulators({"rules": [slow]}, ["--control-port", 0])
     settings = bench.configuration(
-        simulator, results={"transactional": is_transactional}, kafka=EXPIRES_SOON
+        simulator,
+        results={"transactional": is_transactional},
+        kafka=EXPIRES_SOON,
+        apns={"request_timeout": "5m"},
     )
     # A connection has one stream until the first answer: it must not be a slow one.
     bench.produce([record(new_event())])

@@ -26,7 +26,7 @@ COMMIT_SECONDS = 0.25
 
 def slow_configuration(bench, simulator, **changes):
     # A drain that ends early gives back what was sent, to be sent again.
-    limits = {"in_flight_events": IN_FLIGHT, "drain_timeout": "30s"}
+    limits = {"in_flight_events": IN_FLIGHT, "drain_timeout": "2m"}
     return bench.configuration(simulator, limits=limits, **changes)
 
 
@@ -80,12 +80,14 @@ def test_what_settled_behind_an_unsettled_record_is_not_sent_again(
     expiring_broker, simulators, benches
 ):
     """Commit metadata: a slow record holds back only the committed offset."""
-    slow = {"prefix": "57ac", "is": "ok", "delay_ms": 25_000}
+    # No answer before the service is killed, however long that takes.
+    slow = {"prefix": "57ac", "is": "ok", "delay_ms": 300_000}
     scenario = {**SLOW, "rules": [slow]}
     bench, simulator = benches(expiring_broker), simulators(scenario, ["--control-port", 0])
     # A connection has one stream until the first answer, so the first event must not be a slow one.
     written = bench.produce(records(1))
-    settings = slow_configuration(bench, simulator, kafka=EXPIRES_SOON)
+    patient = {"request_timeout": "5m"}
+    settings = slow_configuration(bench, simulator, kafka=EXPIRES_SOON, apns=patient)
     first = bench.start(settings).wait_until_ready()
     bench.wait_for_outcomes(1, service=first)
     for partition in bench.kafka.partitions(bench.topics.source):

@@ -23,7 +23,7 @@ HELD = 4 * IN_FLIGHT
 
 def transactional(bench, simulator, name="press", **changes):
     # A drain that ends early gives back what was sent, to be sent again.
-    limits = {"in_flight_events": IN_FLIGHT, "drain_timeout": "30s"}
+    limits = {"in_flight_events": IN_FLIGHT, "drain_timeout": "2m"}
     settings = bench.configuration(simulator, limits=limits, **changes)
     settings["results"] |= {"transactional": True, "transactional_id": f"{bench.group}-{name}"}
     return settings
@@ -165,10 +165,11 @@ def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
 @pytest.mark.takes(10)
 def test_what_settled_behind_a_slow_record_keeps_its_one_outcome(broker, simulators, benches):
     """The commit metadata is part of the transaction."""
-    slow = {"prefix": "57ac", "is": "ok", "delay_ms": 25_000}
+    # No answer before the service is killed, however long that takes.
+    slow = {"prefix": "57ac", "is": "ok", "delay_ms": 300_000}
     scenario = {**SLOW, "rules": [slow]}
     bench, simulator = benches(broker, 1), simulators(scenario, ["--control-port", 0])
-    settings = transactional(bench, simulator)
+    settings = transactional(bench, simulator, apns={"request_timeout": "5m"})
     settings["kafka"]["group_instance_id"] = "press-0"
     written = bench.produce(records(1))
     first = bench.start(settings).wait_until_ready()

@@ -104,7 +104,7 @@ def test_a_refusal_gives_the_reason(channels, arguments, app, code, words):
 
 
 def test_create_is_not_repeated_after_a_lost_answer(bench, simulators, tmp_path):
-    slow = simulators({"latency_ms": 30_000})
+    slow = simulators({"latency_ms": 300_000})
     settings = managed(bench.configuration(slow), slow)
     arguments = ["channels", "create", "--bundle-id", APP, "--timeout", "10"]
     done = run_command(tmp_path, settings, *arguments)

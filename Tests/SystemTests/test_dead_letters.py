@@ -409,7 +409,7 @@ def test_an_interrupted_replay_can_be_continued(bed, signal_number):
     copies = [record(new_event(), headers=headers) for _ in range(200)]
     bed.kafka.produce(bed.bench.topics.dead_letters, copies)
     with running_command(
-        bed.folder, bed.settings(), "dead-letters", "replay", "--rate", "20/s", "--since", "1h"
+        bed.folder, bed.settings(), "dead-letters", "replay", "--rate", "5/s", "--since", "1h"
     ) as child:
         bed.kafka.wait_for_count(source, 5, 60, child)
         child.send(signal_number)

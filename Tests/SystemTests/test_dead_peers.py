@@ -72,7 +72,8 @@ def test_a_dead_connection_is_replaced_at_any_time_limit(bench, peer, death, ans
             connection.fall_silent()
 
     server = peer(script)
-    service = bench.run(server, apns={"request_timeout": "5s"}, retry={"attempts": 10})
+    retry = {"attempts": 100, "here_for": "5m"}
+    service = bench.run(server, apns={"request_timeout": "5s"}, retry=retry)
     produce(bench, answers)
     bench.wait_for_outcomes(answers, service=service)
     produce(bench, 3)

@@ -159,12 +159,13 @@ def assert_each_once(bench, simulator, written):
     assert len(simulator.requests()) == len(written)
 
 
+@pytest.mark.takes(95)
 def test_a_token_that_expires_is_told_and_its_successor_taken(
     apache, benches, simulators, tmp_path
 ):
     bench, simulator = benches(apache.kafka, 1), simulators({})
     token = tmp_path / "token"
-    properties = from_file(apache, token, seconds=30)
+    properties = from_file(apache, token, seconds=60)
     settings = settings_for(bench, simulator, apache, "TOKEN", properties)
     service = bench.start(settings).wait_until_ready(60)
     written = []
@@ -175,7 +176,7 @@ def test_a_token_that_expires_is_told_and_its_successor_taken(
         return "refuses the login" in told and "sasl.oauthbearer.token_file" in told
 
     # The broker closes connections whose token has expired.
-    eventually(is_told, 120, service.child.output)
+    eventually(is_told, 180, service.child.output)
     written += bench.produce(records(20))
     replace(token, apache.issuer.token(USER))
     service.wait_until_ready(60)

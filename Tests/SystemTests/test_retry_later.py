@@ -153,19 +153,19 @@ def test_a_partition_that_waits_blocks_no_other(broker, simulators, benches):
     service.drain()
 
 
-@pytest.mark.takes(10)
+@pytest.mark.takes(25)
 def test_a_restart_loses_no_deferred_event(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(RECOVERING)
-    [topic] = create_retry_topics(bench, "5s")
+    [topic] = create_retry_topics(bench, "10s")
     bench.produce(records(30))
-    first = bench.run(simulator, retry=retrying("5s"))
+    first = bench.run(simulator, retry=retrying("10s"))
     wait_until_deferred(bench, topic, 30, first)
     bench.wait_until_settled(service=first)
     first.drain()
     # Some may have come back; at least one has not.
     assert bench.kafka.count(bench.topics.results) < 30
 
-    second = bench.run(simulator, retry=retrying("5s"))
+    second = bench.run(simulator, retry=retrying("10s"))
     bench.wait_for_outcomes(30, service=second)
     assert_accounted_for(second)
     second.drain()

@@ -320,7 +320,7 @@ def test_a_certificate_refused_in_the_handshake_parks_its_credential(
     service.drain()
 
 
-@pytest.mark.takes(30)
+@pytest.mark.takes(60)
 def test_a_certificate_that_is_not_yet_valid_is_loaded_when_it_becomes_valid(
     bench, simulator, tmp_path
 ):
@@ -336,7 +336,7 @@ def test_a_certificate_that_is_not_yet_valid_is_loaded_when_it_becomes_valid(
         }
     ]
     service = bench.start(settings).wait_until_ready()
-    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=30)
+    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=60)
     write_certificate(tmp_path / "next", days=90, start=start)
     for name in ("certificate.pem", "key.pem"):
         swapped(folder / name, lambda path, name=name: shutil.copy(tmp_path / "next" / name, path))
@@ -346,7 +346,7 @@ def test_a_certificate_that_is_not_yet_valid_is_loaded_when_it_becomes_valid(
         service.child.output,
     )
     assert not service.log_lines(TAKEN)
-    wait_for_log(service, TAKEN, seconds=120)
+    wait_for_log(service, TAKEN, seconds=180)
     assert datetime.datetime.now(datetime.UTC) >= start.replace(microsecond=0)
     service.wait_until_ready()
     bench.produce(records(CONTINUOUS))

@@ -97,6 +97,7 @@ def test_a_login_over_tls_works(registry, broker, simulators, benches, tmp_path,
     ) as server:
         settings = {
             "url": f"{server.ready['production']}/registry",
+            "request_timeout": "30s",
             "ca_file": server.ready["ca_file"],
             "username": "heliograph",
             "password_file": str(tmp_path / "password"),

@@ -28,7 +28,7 @@ def test_a_connection_that_answers_only_pings_is_reported_and_replaced(bench, si
     """After 20 seconds."""
     simulator = simulators(silent_at_first(1), ["--control-port", 0])
     bench.produce([record(new_event(device_token=MUTE))])
-    service = bench.run(simulator)
+    service = bench.run(simulator, apns={"request_timeout": "5m"})
     eventually(
         lambda: simulator.control("GET", "/statistics")[1]["connections"] > 1,
         60,
